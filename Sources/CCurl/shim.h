@@ -10,6 +10,8 @@ static inline CURLcode ccurl_setopt_write(CURL *easy, CURLoption option, curl_wr
 static inline CURLcode ccurl_setopt_read(CURL *easy, curl_read_callback value) { return curl_easy_setopt(easy, CURLOPT_READFUNCTION, value); }
 static inline CURLcode ccurl_setopt_seek(CURL *easy, curl_seek_callback value) { return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value); }
 static inline CURLcode ccurl_setopt_opener(CURL *easy, curl_opensocket_callback value) { return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, value); }
+static inline CURLcode ccurl_setopt_closer(CURL *easy, curl_closesocket_callback value) { return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value); }
+static inline CURLcode ccurl_setopt_context(CURL *easy, curl_ssl_ctx_callback value) { return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value); }
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLcode ccurl_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLMcode ccurl_multi_setopt_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }

@@ -10,13 +10,15 @@ package struct HKDF {
     /// Expands the key to `count` bytes, at most 8160 (section 2.3).
     package func expanded(_ info: [UInt8], count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
-        var block: [UInt8] = []
-        var number: UInt8 = 0
-        while bytes.count < count, number < 255 {
-            number += 1
-            block = key.code(of: block + info + [number])
-            bytes += block
+        var input = info
+        for number in 1...UInt8.max {
+            input.append(number)
+            let block = key.code(of: input)
+            bytes = bytes.isEmpty ? block : bytes + block
+            guard bytes.count < count else { break }
+            input = block + info
         }
-        return Array(bytes.prefix(count))
+        if bytes.count > count { bytes.removeLast(bytes.count - count) }
+        return bytes
     }
 }

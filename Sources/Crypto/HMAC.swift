@@ -4,10 +4,14 @@ package struct HMAC {
     private var outer = SHA256()
 
     package init(key: [UInt8]) {
-        var block = key.count > 64 ? SHA256.hash(key) : key
-        block += [UInt8](repeating: 0, count: 64 - block.count)
-        inner.update(block.map { $0 ^ 0x36 })
-        outer.update(block.map { $0 ^ 0x5c })
+        var block: [UInt8] = []
+        block.reserveCapacity(64)
+        block += key.count > 64 ? SHA256.hash(key) : key
+        block += repeatElement(0, count: 64 - block.count)
+        for place in block.indices { block[place] ^= 0x36 }
+        inner.update(block)
+        for place in block.indices { block[place] ^= 0x36 ^ 0x5c }
+        outer.update(block)
     }
 
     /// - Returns: the code's 32 bytes. Compare them with `isEqualInConstantTime`.
@@ -15,7 +19,7 @@ package struct HMAC {
         var inner = inner
         inner.update(message)
         var outer = outer
-        outer.update(inner.finish())
+        outer.update(digestOf: inner)
         return outer.finish()
     }
 }

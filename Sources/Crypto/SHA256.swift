@@ -21,6 +21,14 @@ package struct SHA256 {
         if added == nil { update(Array(text.utf8)) }
     }
 
+    /// Adds the digest of something else.
+    mutating func update(digestOf other: consuming SHA256) {
+        withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
+            SHA256_Final(digest.baseAddress, &other.context)
+            SHA256_Update(&context, digest.baseAddress, 32)
+        }
+    }
+
     /// The digest's 32 bytes.
     package consuming func finish() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 32) { buffer, count in

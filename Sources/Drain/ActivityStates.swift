@@ -22,7 +22,7 @@ struct ActivityStates: RunPart {
     /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to device: Device, of user: UserID) throws(Failure) -> Verdict? {
         if let session = push.job.notification.session {
-            return try load(push, of: session, to: device)
+            return try load(push, of: session, to: device, of: user)
         }
         let id = push.job.notification.id
         let session = try device.sessionID.flatMap { (name) throws(Failure) in
@@ -33,9 +33,10 @@ struct ActivityStates: RunPart {
             return .superseded(.newer)
         }
         let shared = session?.feed(for: device.joined)
-        // Until its session's newer state has been sent, that one may need this one's alert.
+        // Until its session's newer state has been sent to it, that one may need this one's alert.
         if let shared, let newer = shared.taken?.carrier,
             device.activity?.leavesAlert(to: shared, now: now) == true,
+            try intake.isOpen(newer, forAnyOf: documents.userDevices(of: push, on: device)),
             let due = try intake.due(newer)
         {
             return .behind(for: max(due, now) + .seconds(1) - now)
@@ -63,9 +64,12 @@ struct ActivityStates: RunPart {
     }
 
     /// Loads a push for a listener of a session.
+    ///
+    /// - Parameter known: the listener's device, as it was before.
     private func load(
-        _ push: Push, of session: String, to device: Device
+        _ push: Push, of session: String, to known: Device, of user: UserID
     ) throws(Failure) -> Verdict? {
+        var device = known
         let id = push.job.notification.id
         if let end = device.activity?.taken, end.state.isEnd, end.carrier == id {
             // The listener has left the session since. It may have got this end already, so the end is
@@ -80,35 +84,113 @@ struct ActivityStates: RunPart {
         if let pause = try documents.session(session)?.pause(of: id, now: now) {
             return .behind(for: pause)
         }
-        guard let shared = try take(from: session, by: push.job) else {
-            return .superseded(.newer)
+        let taken = try documents.session(session)?.taken(by: id, now: now)
+        var shared = taken
+        if shared == nil { shared = try take(from: session, by: push.job) }
+        guard let shared else {
+            return try pauseForAlert(push, of: session, to: device).map { .behind(for: $0) }
+                ?? .superseded(.newer)
+        }
+        if taken == nil {
+            // A state of the activity's own may have taken over the alert just before.
+            let document = try documents.user(user)
+            guard let place = document.devices.firstIndex(where: { $0.token == known.token }) else {
+                return .soon
+            }
+            device = document.devices[place]
         }
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard shared.state.number > device.joined else { return .superseded(.unregistered) }
-        push.job.load(content(of: shared, like: push), expires: shared.state.expires)
-        var taken = shared.adapted(toListenerSince: device.joined)
-        var isOwn = taken.state.inherited != shared.state.inherited
-        if let own = device.activity {
-            if let pause = own.pause(before: taken, now: now) { return .behind(for: pause) }
-            guard let merged = try merged(own, into: taken) else { return .superseded(.newer) }
-            taken = merged
+        load(shared, into: push)
+        var own = shared.adapted(toListenerSince: device.joined)
+        let feed = try documents.session(session)?.feed(for: device.joined)
+        if let feed, let alert = feed.lastAlert, own.state.aps["alert"] == nil, !own.state.isEnd,
+            alert.expires > now, try !hasGot(feed, from: alert.number, push, on: device)
+        {
+            own = feed.alerting(own, fits: fits)
+        }
+        var isOwn = own.state.inherited != shared.state.inherited
+        if let activity = device.activity {
+            if let pause = activity.pause(before: own, now: now) { return .behind(for: pause) }
+            guard let merged = try merged(activity, into: own, of: feed) else {
+                return .superseded(.newer)
+            }
+            var silent = activity
+            silent.dropAlerts(upTo: .max)
+            let others = silent.merged(into: own, now: now, after: feed?.lastAlert, fits: fits)
+            let takesAlert =
+                merged.state.aps["alert"] != nil && others?.state.aps["alert"] == nil
+            push.ownAlert = takesAlert ? (user, activity.number) : nil
+            own = merged
             isOwn = true
         }
-        if isOwn { push.load(content(of: taken, like: push), expires: taken.state.expires) }
+        if isOwn { push.load(content(of: own, like: push), expires: own.state.expires) }
         try recordAttempt(shared, of: session, by: push.job)
         return nil
     }
 
-    /// ``ActivityFeed/merged(into:now:isPutOff:fits:)`` for a listener's own feed.
+    /// How long a push that was to bring a session's last alert must wait: until the newer state that takes it
+    /// over has been sent to this listener.
+    private func pauseForAlert(
+        _ push: Push, of session: String, to device: Device
+    ) throws(Failure) -> Interval? {
+        guard let feed = try documents.session(session)?.feed(for: device.joined),
+            let alert = feed.lastAlert, alert.expires > now
+        else { return nil }
+        let id = push.job.notification.id
+        guard let own = feed.recent.first(where: { $0.carrier == id }), own.number >= alert.number
+        else { return nil }
+        let names = try documents.userDevices(of: push, on: device)
+        for turn in feed.recent where turn.number > own.number {
+            guard try intake.isOpen(turn.carrier, forAnyOf: names),
+                let due = try intake.due(turn.carrier)
+            else { continue }
+            return max(due, now) + .seconds(1) - now
+        }
+        return nil
+    }
+
+    /// Whether a listener has got one of a session's last states, or may have. A push that was dropped for
+    /// another reason counts too, and so do states that are not remembered any more.
+    ///
+    /// - Parameter first: the number of the first state that counts.
+    private func hasGot(
+        _ session: ActivityFeed, from first: Int64, _ push: Push, on device: Device
+    ) throws(Failure) -> Bool {
+        let names = try documents.userDevices(of: push, on: device)
+        let id = push.job.notification.id
+        for turn in session.recent where turn.number >= first && turn.carrier != id {
+            // The push has an outcome, or an earlier attempt may have arrived.
+            guard try intake.isOpen(turn.carrier, forAnyOf: names),
+                try !intake.mayHaveArrived(turn.carrier, onAnyOf: device.ids)
+            else { return true }
+        }
+        return session.recent.first.map { $0.number > first } ?? true
+    }
+
+    /// ``ActivityFeed/merged(into:now:after:isPutOff:fits:)`` for a listener's own feed.
     private func merged(
-        _ own: ActivityFeed, into shared: ActivityFeed.Taken
+        _ own: ActivityFeed, into shared: ActivityFeed.Taken, of session: ActivityFeed?
     ) throws(Failure) -> ActivityFeed.Taken? {
         var isPutOff = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
             isPutOff = try spool.putOff(last.carrier) != nil
         }
-        return own.merged(into: shared, now: now, isPutOff: isPutOff, fits: fits)
+        return own.merged(
+            into: shared, now: now, after: session?.lastAlert, isPutOff: isPutOff, fits: fits)
+    }
+
+    /// Records that pushes of a session have brought listeners the alerts of their own states.
+    func recordEnd(of job: Job) throws(Failure) {
+        while let told = job.alerted.popLast() {
+            try state.users[told.user].update { document in
+                for index in document.devices.indices
+                where document.devices[index].token == told.token {
+                    document.devices[index].activity?.dropAlerts(upTo: told.number)
+                }
+            }
+        }
     }
 
     /// Records a later attempt to reach a session's listeners, once per job, so that the next state keeps its
@@ -123,15 +205,16 @@ struct ActivityStates: RunPart {
         try state.sessions[session].update { $0.session.recordAttempt(by: taken.carrier, at: now) }
     }
 
+    /// Takes a session's state for the first time.
+    ///
     /// - Returns: `nil` if another notification has replaced it.
     private func take(
         from session: String, by job: Job
     ) throws(Failure) -> ActivityFeed.Taken? {
-        let id = job.notification.id
-        if let taken = try documents.session(session)?.taken(by: id, now: now) { return taken }
         // Thousands of pushes may ask for a state that was replaced.
         guard !job.isReplaced else { return nil }
         // Under the lock, because the document counts a state a moment after the spool has its notification.
+        let id = job.notification.id
         let taken = try state.sessions[session].update { $0.session.take(by: id, now: now) }
         job.isReplaced = taken == nil
         return taken
@@ -144,8 +227,13 @@ struct ActivityStates: RunPart {
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {
         guard let taken else { return .superseded(.newer) }
-        push.job.load(content(of: taken, like: push), expires: taken.state.expires)
+        load(taken, into: push)
         return nil
+    }
+
+    /// Loads a state for all of a push's notification.
+    private func load(_ taken: ActivityFeed.Taken, into push: Push) {
+        push.job.load(content(of: taken, like: push), expires: taken.state.expires)
     }
 
     private func content(of taken: ActivityFeed.Taken, like push: Push) -> PushContent {

@@ -24,8 +24,10 @@ struct CleanUp {
     private var reached = UserCount()
     /// The users with a device that failed, by fault.
     private var failures: [String: UserCount] = [:]
-    /// Some of the users whose devices were refused, with the last reason and its time.
-    private var refused: (reason: String, users: Set<UserID>, at: Timestamp)?
+    /// The refusals of this run.
+    private var refused: Refusals?
+    /// Those for which no device is the reason, since a push was last accepted.
+    private var faults: Refusals?
     /// The environments in which pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
     /// How many users' devices earlier runs saw refused under these settings; `nil` until it is read.
@@ -36,10 +38,28 @@ struct CleanUp {
     /// The report that this run has made for `health`.
     private var reported = Reported.nothing
 
-    private enum Reported: Int, Comparable {
-        case nothing, refusals, acceptances
+    private enum Reported {
+        case nothing, refusals, acceptances, faults
+    }
 
-        static func < (left: Reported, right: Reported) -> Bool { left.rawValue < right.rawValue }
+    /// Some of the users whose pushes were refused.
+    private struct Refusals {
+        private(set) var users: Set<UserID> = []
+        /// The last reason.
+        private(set) var reason = ""
+        private(set) var first: Timestamp
+        private(set) var last: Timestamp
+
+        init(at moment: Timestamp) { (first, last) = (moment, moment) }
+
+        /// Whether the settings or the service are the likely cause.
+        var areMany: Bool { users.count >= State.ServiceRefusals.alarmThreshold }
+
+        mutating func add(_ reason: String, to user: UserID, at moment: Timestamp) {
+            if users.count < State.ServiceRefusals.maximumUsers { users.insert(user) }
+            self.reason = reason
+            last = moment
+        }
     }
 
     private struct Item {
@@ -72,14 +92,23 @@ struct CleanUp {
     }
 
     /// - Parameter environment: where the push's device was looked for first; `nil` without a push service.
-    mutating func record(_ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?) {
-        guard verdict.status != nil, let user = push.job.file.user(of: push.delivery) else {
+    mutating func record(
+        _ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?, at now: Timestamp
+    ) {
+        guard let status = verdict.status, let user = push.job.file.user(of: push.delivery) else {
             return
         }
         users.insert(user)
         if case .settled(.accepted) = verdict.meaning, let place = push.probe ?? environment {
             accepting.insert(place)
             reached.insert(user)
+            faults = nil
+        }
+        if case .settled(.refused) = verdict.meaning, verdict.change == nil {
+            let reason = verdict.reason ?? "HTTP \(status)"
+            faults = faults ?? Refusals(at: now)
+            faults?.add(reason, to: user, at: now)
+            countRefusal(reason, to: user, at: now)
         }
         guard let change = verdict.change, let token = push.delivery.token else { return }
         let reason = verdict.reason ?? ""
@@ -116,6 +145,7 @@ struct CleanUp {
         recordAcceptances()
         cachedAcceptances = nil
         refused = nil
+        faults = nil
         refusedEarlier = nil
         reported = .nothing
     }
@@ -123,9 +153,8 @@ struct CleanUp {
     private mutating func countRefusal(
         _ reason: String, to user: UserID, at moment: Timestamp
     ) {
-        var users = refused?.users ?? []
-        if users.count < State.ServiceRefusals.maximumUsers { users.insert(user) }
-        refused = (reason, users, moment)
+        refused = refused ?? Refusals(at: moment)
+        refused?.add(reason, to: user, at: moment)
     }
 
     /// Whether nothing proves that key, topic and environment are right.
@@ -136,28 +165,28 @@ struct CleanUp {
     /// Reports to `health` without waiting for the end of the run: on a busy installation it may last for
     /// days.
     private mutating func reportNews() {
-        let news: Reported =
-            if !accepting.isEmpty {
-                .acceptances
-            } else if let refused, refused.users.count >= State.ServiceRefusals.alarmThreshold {
-                .refusals
-            } else {
-                .nothing
-            }
-        guard news > reported else { return }
+        var news = reported
+        if let faults, faults.areMany, faults.last - faults.first >= .minutes(1) {
+            news = .faults
+        } else if !accepting.isEmpty, reported != .faults || faults == nil {
+            news = .acceptances
+        } else if reported == .nothing, refused?.areMany == true {
+            news = .refusals
+        }
+        guard news != reported else { return }
         reported = news
         recordRefusals()
     }
 
-    /// Records for `health` which users' devices were refused, or removes that record once a push was
+    /// Records for `health` to which users pushes were refused, or removes that record once a push was
     /// accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
         do throws(Failure) {
-            guard isUnproven else { return try state.forgetRefusals(by: service) }
-            guard let refused else { return }
+            if !accepting.isEmpty { try state.forgetRefusals(by: service) }
+            guard let refusals = isUnproven ? refused : faults else { return }
             try state.recordRefusals(
-                refused.reason, to: refused.users, by: service, under: settings,
-                at: refused.at)
+                refusals.reason, to: refusals.users, by: service, under: settings,
+                at: refusals.last)
         } catch { log.failure(error) }
     }
 

@@ -156,7 +156,9 @@ final class Commits: RunPart {
         }
         if job.hasRest {
             let moment = moment(of: job)
-            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty {
+            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty
+                || !job.alerted.isEmpty
+            {
                 try recordEndIfPossible(of: job)
             }
             try intake.putOff(job.file, until: moment)
@@ -200,6 +202,7 @@ final class Commits: RunPart {
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = !job.hasRest
         try takeBackBadges(of: job)
+        try decisions.activities.recordEnd(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
             if isOver { try endRelease(job, to: user) }

@@ -18,7 +18,7 @@ final class Decisions: RunPart {
     let turns: TurnNotices
     private let documents: LastDocuments
     private let locked: LockedDocuments
-    private let activities: ActivityStates
+    let activities: ActivityStates
     private let badges: Badges
     private let releases: Releases
     private let selection = SelectionCheck()
@@ -78,7 +78,10 @@ final class Decisions: RunPart {
             push.bring(try spool.messageIDs(of: push.job.notification.id))
         }
         let document = try documents.user(user)
-        guard let device = try aim(push, at: document) else { return .superseded(.unregistered) }
+        guard let device = try aim(push, at: document) else {
+            return push.job.notification.cargo == .release
+                ? try releases.endWithoutDevice(push) : .superseded(.unregistered)
+        }
         if try isRepeated(push) { return .superseded(.delivered) }
         if let notified = push.job.notification.turns {
             return try turns.load(notified, push, to: device, of: user)
@@ -267,13 +270,23 @@ final class Decisions: RunPart {
     /// - Returns: `nil` if the device is no longer the user's or takes no such pushes.
     private func aim(_ push: Push, at document: User) throws(Failure) -> Device? {
         guard let token = push.delivery.token,
-            let device = document.device(token, id: push.delivery.deviceID),
+            let device = device(push, with: token, in: document),
             device.platform.service == spool.service,
             device.takesMessages(by: state.services)
                 || push.job.notification.push.type == .liveActivity
         else { return nil }
         push.redirect(to: device)
         return device
+    }
+
+    /// The device that a push is for. A message to a token that nobody had registered goes to whoever has that
+    /// token now, even if it was once another device's.
+    private func device(
+        _ push: Push, with token: DeviceToken, in document: User
+    ) -> Device? {
+        let known = document.device(token, id: push.delivery.deviceID)
+        guard push.job.file.user(of: push.original) == nil else { return known }
+        return document.devices.first { $0.token == token } ?? known
     }
 
     /// The verdict by the user's preferences, which may have changed, and quiet hours, which may have begun;

@@ -65,6 +65,13 @@ final class LastDocuments: RunPart {
         }
     }
 
+    /// A push's device, by all ids by which its user may have it in the spool. Those of other users may be
+    /// other phones.
+    func userDevices(of push: Push, on device: Device) throws(Failure) -> [UserDevice] {
+        let users = [nil, push.job.notification.user, try user(of: push)]
+        return users.flatMap { user in device.ids.map { UserDevice(user, $0) } }
+    }
+
     /// All ids by which a device is known, first the user's own.
     func phoneIDs(of device: Device) throws(Failure) -> [String] {
         try device.ids + otherIDs(of: device.token, than: device.ids)

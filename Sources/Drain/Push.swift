@@ -19,6 +19,9 @@ package final class Push {
     package private(set) var own: Content?
     /// Its content in its user's language, if the message has texts in several.
     private(set) var variant: Job.Variant?
+    /// If it brings a Live Activity the alert of the activity's own state: the activity's user, and the number of
+    /// its newest own state.
+    var ownAlert: (user: UserID, number: Int64)?
     /// The environment in which it is tried once, because its own environment did not know the token.
     package var probe: APNsEnvironment?
 

@@ -16,9 +16,6 @@ final class Releases: RunPart {
     private let reader: ReleaseReader
     private let badges: Badges
     private let selection = SelectionCheck()
-    /// By message, whom its notification in the spool was still for when it was read: at most a hundred
-    /// thousand devices in all, unless one message has more.
-    private var openDevices: [String: Set<UserDevice>] = [:]
 
     init(
         _ run: Run, _ documents: LastDocuments, _ order: SeriesOrder, _ boxes: HeldBoxes,
@@ -57,6 +54,22 @@ final class Releases: RunPart {
         push.job.release = (contents.shown, contents.hidden)
         push.brought = contents.shown.compactMap { $0.notification.series }
         return try badges.count(contents.shown.map(\.notification), in: push, of: user)
+    }
+
+    /// Ends a release whose user no longer has the device. Messages that were cancelled before stay cancelled.
+    func endWithoutDevice(_ push: Push) throws(Failure) -> Verdict {
+        guard let found = try reader.take(push.job.notification.id) else { return .busy }
+        try setAsideDamaged(found, push)
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        let fates = found.messages.map { (message) in
+            var fate = Fate()
+            if !isInDoubt, found.cancelled.contains(message.id) { fate.end(.cancelled) }
+            return fate
+        }
+        try drop(found.messages, fates, push)
+        let rest = zip(found.messages, fates).filter { $0.1.isWanted }
+        push.bring(rest.map { $0.0.id })
+        return .superseded(rest.isEmpty ? .released : .unregistered)
     }
 
     /// The messages of a release that are still wanted, oldest first.
@@ -205,22 +218,6 @@ final class Releases: RunPart {
         }
     }
 
-    /// Whether a message's notification in the spool is still for the device and the user of a release. Its
-    /// devices only become fewer, so what was read before answers most questions about one with very many.
-    private func isOpen(
-        _ message: String, for push: Push, on device: Device
-    ) throws(Failure) -> Bool {
-        // Those of other users may be other phones, or do not bring it to this user.
-        let users = [nil, push.job.notification.user, try documents.user(of: push)]
-        let own = users.flatMap { user in device.ids.map { UserDevice(user, $0) } }
-        if let known = openDevices[message], !own.contains(where: known.contains) { return false }
-        let devices = try intake.userDevices(of: message)
-        let count = openDevices.values.reduce(0) { $0 + $1.count }
-        if count + devices.count > 100_000 { openDevices = [:] }
-        openDevices[message] = devices
-        return own.contains(where: devices.contains)
-    }
-
     /// Whether a device has got a message under one of the ids that were merged.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
         guard device.standsForOthers, let record = documents.record(of: message),
@@ -291,7 +288,7 @@ final class Releases: RunPart {
         if !isInDoubt, isCancelled {
             fate.end(.cancelled)
         } else if !isInDoubt, !alone.contains(message.id),
-            try isOpen(message.id, for: push, on: device)
+            try intake.isOpen(message.id, forAnyOf: documents.userDevices(of: push, on: device))
         {
             // A drainer was killed between writing the held file and its receipt. The notification itself
             // brings the message.

@@ -63,7 +63,7 @@ final class Service: RunPart {
 
     /// Records for the operator that the service puts pushes off, if it has judged none for a minute.
     func didPutOff(_ push: Push, _ verdict: Verdict) {
-        let reason = verdict.reason ?? verdict.status.map { "\($0)" } ?? "unknown"
+        let reason = verdict.reason ?? verdict.status.map { "\($0)" } ?? "no answer"
         if reason == "TooManyRequests" {
             // One device causes this by itself. It is reported only if a second device is affected.
             defer { throttledDevice = push.device }

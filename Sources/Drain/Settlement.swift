@@ -55,7 +55,9 @@ final class Settlement: RunPart {
             append(verdict, of: push, nil, isSent: isSent)
             return willSend(push)
         case .notSent(let pause):
-            if verdict.status != nil || verdict.obstacle != nil { service.didPutOff(push, verdict) }
+            if verdict.status != nil || verdict.obstacle != nil || isUnanswered(push, isSent) {
+                service.didPutOff(push, verdict)
+            }
             intake.log.append(notSent: push.delivery, in: job.file)
             // The push stays in hand, unless only its own gateway is unreachable.
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
@@ -64,9 +66,7 @@ final class Settlement: RunPart {
             job.retry(notBefore: now + pause, because: verdict.reason)
         case .settled(let outcome): settle(push, verdict, outcome, isSent: isSent)
         case .later(let interval):
-            if isSent, verdict.status != nil, service.provider.isOwn(push) {
-                service.didPutOff(push, verdict)
-            }
+            if isUnanswered(push, isSent) { service.didPutOff(push, verdict) }
             if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
             // Its user may leave the device before the push is repeated.
             if job.isForPlayer, job.file.isInDoubt(push.delivery), let token = push.delivery.token {
@@ -82,6 +82,11 @@ final class Settlement: RunPart {
         commits.endIfOver(job)
     }
 
+    /// Whether the push service was asked and did not decide: it was too busy, or the answer was lost.
+    private func isUnanswered(_ push: Push, _ isSent: Bool) -> Bool {
+        isSent && service.provider.isOwn(push) && !run.isEnding && service.provider.trouble == nil
+    }
+
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
         let job = push.job
         if outcome != .accepted { recordDoubt(push) }
@@ -94,11 +99,15 @@ final class Settlement: RunPart {
         if isSent, verdict.status != nil, service.provider.isOwn(push) { service.didJudge() }
         run.summary.count(outcome)
         job.record(verdict.reason, for: outcome)
-        service.cleanUp.record(push, verdict, in: service.provider.environment(of: push))
+        service.cleanUp.record(
+            push, verdict, in: service.provider.environment(of: push), at: now)
         switch outcome {
         case .accepted:
             order.recordReached(push)
             if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
+            if let own = push.ownAlert, let token = push.delivery.token {
+                job.alerted.append((own.user, token, own.number))
+            }
             for _ in push.delivery.hides { run.summary.count(.superseded) }
         case .refused, .gone, .quarantined: job.isRefused = true
         case .superseded: if verdict.endsOlder { order.recordReached(push) }

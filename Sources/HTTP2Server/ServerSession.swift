@@ -34,17 +34,31 @@ final class ServerSession: FrameSession {
         install(callbacks)
         let this = Unmanaged.passUnretained(self).toOpaque()
         guard nghttp2_session_server_new(&session, callbacks, this) == 0 else { throw outOfMemory }
-        allow(streams: limits.streams)
+        announce(streams: limits.streams, window: limits.window)
+        if let window = limits.window {
+            nghttp2_session_set_local_window_size(session, none, 0, window)
+        }
     }
 
     deinit { nghttp2_session_del(session) }
 
     /// Announces how many requests the client may have open at once from now on.
-    func allow(streams: UInt32) {
+    func allow(streams: UInt32) { announce(streams: streams, window: nil) }
+
+    private func announce(streams: UInt32, window: Int32?) {
         defer { withExtendedLifetime(self) {} }
-        let entry = nghttp2_settings_entry(
-            settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: streams)
-        nghttp2_submit_settings(session, none, [entry], 1)
+        var entries = [
+            nghttp2_settings_entry(
+                settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+                value: streams)
+        ]
+        if let window {
+            entries.append(
+                nghttp2_settings_entry(
+                    settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue),
+                    value: UInt32(window)))
+        }
+        nghttp2_submit_settings(session, none, entries, entries.count)
     }
 
     func answer(_ id: Int32, _ answer: ServerAnswer) {

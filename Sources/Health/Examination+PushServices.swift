@@ -103,7 +103,7 @@ extension Examination {
         return problems
     }
 
-    /// A push service that has accepted nothing and refused many users.
+    /// A push service that has refused pushes to many users and accepted none since.
     func refusals() throws(Failure) -> [Problem] {
         try state.refusals().filter {
             $0.users >= State.ServiceRefusals.alarmThreshold && isWithPresentSettings($0)
@@ -111,7 +111,8 @@ extension Examination {
             Problem(
                 "pushes refused",
                 """
-                With these settings, \(refusals.service) has accepted no push and refused those to \
+                Since \(text(refusals.since)), \(refusals.service) has accepted no push with these settings \
+                and refused those to \
                 \(refusals.users == State.ServiceRefusals.maximumUsers ? "at least " : "")\(refusals.users) \
                 users: \(refusals.reason).
                 """,
@@ -140,11 +141,12 @@ extension Examination {
 
     private func remedy(of refusals: State.ServiceRefusals) -> String {
         switch PushService(rawValue: refusals.service) {
-        case .fcm: "Correct the project of the service account (FCM_SERVICE_ACCOUNT)."
+        case .fcm:
+            "Correct the project of the service account (FCM_SERVICE_ACCOUNT), or the address (FCM_BASE_URL)."
         case .web:
-            "Restore the VAPID key that the browsers subscribed with (credentials/vapid.json, or VAPID_PRIVATE_KEY_PATH)."
+            "Restore the VAPID key that the browsers subscribed with (credentials/vapid.json, or VAPID_PRIVATE_KEY_PATH), or look for what answers in the push service's place, such as a proxy."
         case .apns, nil:
-            "Correct the topic (APNS_BUNDLE_ID), the key's team, or APNS_ENVIRONMENT."
+            "Correct the topic (APNS_BUNDLE_ID), the key's team, APNS_ENVIRONMENT, or the address (APNS_BASE_URL)."
         }
     }
 

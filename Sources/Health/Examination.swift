@@ -198,7 +198,7 @@ package struct Examination {
         }
         var problems: [Problem] = []
         var replaced: [String] = []
-        for shelf in State.shelves + ["messages"] {
+        for shelf in State.shelves + ["watch", "messages"] {
             let folder = "\(state.folder)/\(shelf)"
             var names: [String] = []
             do throws(SystemError) { names = try Files.names(in: folder) } catch {

@@ -63,6 +63,8 @@ extension Stage {
         let listener = server.listenerCount
         var limits = ServerLimits()
         limits.requestBody = 16_384
+        // As Google's servers announce, `nghttp -v https://www.google.com` shows: 100 streams and 1 MiB.
+        limits.window = 1 << 20
         let port = try server.listen(port: options.fcmPort, limits)
         let address = "https://127.0.0.1:\(port)"
         return FCMGateway(

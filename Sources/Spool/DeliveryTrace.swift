@@ -29,13 +29,15 @@ extension DeliveryTrace {
     mutating func add(_ line: JSONObject) {
         device = line["device_id"]?.string ?? device
         user = line["user"]?.string ?? user
+        let isSent = line["apns_id"] != nil
+        if isSent { attempts += 1 }
+        // The receipts of a queue that had the notification before may be read after those of its end.
+        if let outcome, outcome != .held, outcome != .damaged, line["outcome"] == nil { return }
         last = line["at"]?.timestamp
         status = line["status"]?.integer
         reason = line["reason"]?.string
         language = line["language"]?.string ?? language
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
-        let isSent = line["apns_id"] != nil
-        if isSent { attempts += 1 }
         if line["outcome"] != nil {
             isInDoubt = line["in_doubt"]?.bool ?? false
         } else if isSent, status == nil {

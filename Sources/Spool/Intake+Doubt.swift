@@ -19,30 +19,30 @@ extension Intake {
         if let read = doubts[id], read.version == version {
             return devices.contains(where: read.ids.contains)
         }
-        let ids: Set<String>
-        do throws(Failure) { ids = try doubtfulDevices(in: path, progress) } catch {
-            guard Damage.explains(error) else { throw error }
-            // It may be readable later.
-            return false
-        }
+        let ids = try doubtfulDevices(in: path, progress)
         if doubts.count >= 16 { doubts = [:] }
         doubts[id] = DoubtfulDevices(version: version, ids: ids)
         return devices.contains(where: ids.contains)
     }
 
+    /// The ids of devices: those before the damage if the file is damaged.
     private func doubtfulDevices(
         in path: String, _ progress: Progress
     ) throws(Failure) -> Set<String> {
-        guard let file = try SpoolFile.open(path) else { return [] }
-        file.progress = progress
-        // Few files have such a push, and reading all lines of a large file takes long.
-        let isAnswered = progress.unanswered.count == 0 && progress.doubtful.count == 0
-        if isAnswered, try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path)) {
-            return []
-        }
         var ids: Set<String> = []
-        while let delivery = try file.nextOfAll() {
-            if file.isInDoubt(delivery), let device = delivery.device { ids.insert(device) }
+        do throws(Failure) {
+            guard let file = try SpoolFile.open(path) else { return [] }
+            file.progress = progress
+            // Few files have such a push, and reading all lines of a large file takes long.
+            let isAnswered = progress.unanswered.count == 0 && progress.doubtful.count == 0
+            if isAnswered, try !systemCalls(Files.contains(Array("\"in_doubt\"".utf8), in: path)) {
+                return []
+            }
+            while let delivery = try file.nextOfAll() {
+                if file.isInDoubt(delivery), let device = delivery.device { ids.insert(device) }
+            }
+        } catch {
+            guard Damage.explains(error) else { throw error }
         }
         return ids
     }

@@ -13,6 +13,9 @@ package final class Intake {
     var held: [String: SpoolFile] = [:]
     /// By id, what was read of the notifications that ``mayHaveArrived(_:onAnyOf:)`` was asked about.
     var doubts: [String: DoubtfulDevices] = [:]
+    /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` was asked about: at most a hundred
+    /// thousand devices in all, unless one notification has more.
+    var openDevices: [String: SpooledDevices] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
     /// Notifications that are not taken again, because their files could not be removed or moved to

@@ -288,23 +288,6 @@ extension Intake {
             at: path, held[id]?.progress ?? recovered[id] ?? Progress())
     }
 
-    /// The devices that a notification in the spool is still for, with their users; none if it is finished or
-    /// its file is damaged.
-    package func userDevices(of id: String) throws(Failure) -> Set<UserDevice> {
-        guard let path = try path(of: id) else { return [] }
-        var found: Set<UserDevice> = []
-        do throws(Failure) {
-            guard let file = try SpoolFile.open(path) else { return [] }
-            file.progress = held[id]?.progress ?? recovered[id] ?? Progress()
-            while let delivery = try file.next() {
-                found.formUnion(try file.userDevices(of: delivery))
-            }
-        } catch {
-            guard Damage.explains(error) else { throw error }
-        }
-        return found
-    }
-
     /// The moment before which a notification in the spool is not tried; `nil` if it is finished. Its file is
     /// not read.
     package func due(_ id: String) throws(Failure) -> Timestamp? {

@@ -181,7 +181,13 @@ package struct AudienceIndex {
         package mutating func next() throws(Failure) -> IndexShard? {
             guard let name = shards.popFirst() else { return nil }
             let path = "\(index.folder)/\(name).jsonl"
-            let shard = try systemCalls { () throws(SystemError) in try index.contents(path) }
+            let shard: IndexShard
+            do throws(SystemError) { shard = try index.contents(path) } catch {
+                guard error.errno.concernsOneFile, index.removeStatement() else {
+                    throw error.failure
+                }
+                throw index.givenUp(path, error.reason)
+            }
             guard shard.isSound else {
                 index.removeStatement()
                 throw index.givenUp(path, "it is damaged or missing")

@@ -5,7 +5,8 @@ import Turnstone
 package struct Holders: Document {
     package static var version: Int64 { 1 }
 
-    /// In the order of registration.
+    /// In the order of registration. While somebody has a token, also users who replaced it by another one: they
+    /// may share the phone.
     package var users: [UserID] = []
     /// For a token without users: how many waiting games its device still shows. The next player who
     /// registers the token corrects the number.

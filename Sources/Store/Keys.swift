@@ -21,31 +21,55 @@ package struct Keys {
     package func create(
         for owner: PlayerID, description: String, at time: Timestamp
     ) throws(Failure) -> String {
-        try make(for: owner, description: description, at: time, limit: state.quotas().keys)
+        let text = hex(try randomBytes(32))
+        _ = try add(
+            text, for: owner, description: description, at: time, limit: state.quotas().keys)
+        return text
+    }
+
+    /// Creates the key with this text, or finds it if an earlier request has created it.
+    ///
+    /// - Parameter text: 64 hex digits that only the owner can know.
+    /// - Returns: its record; `nil` if it was revoked or is another owner's.
+    /// - Throws: a conflict if the owner already has `KEYS_PER_USER` other keys.
+    package func create(
+        _ text: String, for owner: PlayerID, description: String, at time: Timestamp
+    ) throws(Failure) -> Listed? {
+        let key = try add(
+            text, for: owner, description: description, at: time, limit: state.quotas().keys)
+        return key.map { Listed(id: firstDigits(16, of: Self.hash(text)), key: $0) }
     }
 
     /// - Parameter limit: how many keys the owner may have, this one included; `nil` for a key that replaces
     ///   another.
-    private func make(
-        for owner: PlayerID, description: String, at time: Timestamp, limit: Int? = nil
-    ) throws(Failure) -> String {
-        let text = hex(try randomBytes(32))
+    private func add(
+        _ text: String, for owner: PlayerID, description: String, at time: Timestamp, limit: Int?
+    ) throws(Failure) -> Key? {
         let hash = Self.hash(text)
-        try state.users[owner].update { (document) throws(Failure) in
-            if let limit, try list(document.keys, of: owner).count >= limit {
+        return try state.users[owner].update { (document) throws(Failure) in
+            let isListed = document.keys.contains(hash)
+            if let limit, !isListed, try list(document.keys, of: owner).count >= limit {
                 throw .refused(
                     .conflict,
                     "this user has as many API keys as allowed (\(limit)); revoke one first")
             }
-            // Nobody else can hold this lock: nobody knows the key yet.
-            try state.keyDocuments[DocumentName(hash: hash)].update { key in
-                key.owner = owner.description
-                key.description = description
-                key.created = time
+            let key: Key? = try state.keyDocuments[DocumentName(hash: hash)].update { key in
+                if key.owner.isEmpty {
+                    key.owner = owner.description
+                    key.description = description
+                    key.created = time
+                }
+                return key.owner == owner.description && key.revoked == nil ? key : nil
             }
-            document.keys.append(hash)
+            if key != nil, !isListed { document.keys.append(hash) }
+            return key
         }
-        return text
+    }
+
+    /// Whether a working key has this text, without recording a use.
+    package func works(_ text: String) throws(Failure) -> Bool {
+        let key = try state.keyDocuments[DocumentName(hash: Self.hash(text))].read()
+        return key.map { $0.revoked == nil } ?? false
     }
 
     /// The owner of a working key.
@@ -106,7 +130,8 @@ package struct Keys {
     ) throws(Failure) -> (text: String, description: String) {
         let hash = Self.hash(text)
         let description = try state.keyDocuments[DocumentName(hash: hash)].read()?.description ?? ""
-        let new = try make(for: owner, description: description, at: time)
+        let new = hex(try randomBytes(32))
+        _ = try add(new, for: owner, description: description, at: time, limit: nil)
         guard try revoke(hash: hash, of: owner, at: time) else {
             // Another request rotated or revoked it meanwhile: one key must not become two.
             _ = try revoke(hash: Self.hash(new), of: owner, at: time)

@@ -5,8 +5,8 @@ import Unix
 /// Which devices belong to which users.
 ///
 /// The indices are written before the user's document when a device is added, and after it when a device is
-/// removed. So a crash between the two leaves an index that names too many users, never too few, and every
-/// look-up checks the users' documents.
+/// removed. So a crash between the two leaves an index that names too many users, never too few. It also names
+/// users who replaced a token that somebody else still has. Every look-up checks the users' documents.
 package struct Registry {
     let state: State
 
@@ -173,11 +173,12 @@ package struct Registry {
     func finishRemoval(
         of devices: [Device], from user: UserID, isReplaced: Bool = false
     ) throws(Failure) {
-        try forget(devices, of: user)
+        try forget(devices, of: user, isReplaced: isReplaced)
         do throws(Failure) {
-            for device in devices where device.shownTurns ?? 0 > 0 {
-                if isReplaced, try users(of: device.token).isEmpty { continue }
-                try handOverBadges(of: [device], from: user)
+            for device in devices {
+                let isLast = try users(of: device.token).isEmpty
+                if !isReplaced || !isLast { try handOverBadges(of: [device], from: user) }
+                if isLast { try forgetFormerUsers(of: device.token) }
             }
         } catch {
             // The device is removed, so the caller must not be told otherwise.
@@ -190,29 +191,66 @@ package struct Registry {
     @export(interface)
     package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
         for device in devices {
-            guard let shown = device.shownTurns, shown > 0, device.platform.takesSilentPushes else {
-                continue
-            }
-            try state.tokens[device.token].update {
-                $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
-            }
-            var others: [UserID] = []
-            do throws(Failure) { others = try users(of: device.token) } catch {
+            do throws(Failure) {
+                try handOverBadge(of: device, from: user)
+            } catch {
+                // The other devices have their turn.
                 guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
             }
-            for other in others where other != user {
-                if try takeOverBadge(of: device.token, by: other) { break }
+        }
+    }
+
+    private func handOverBadge(of device: Device, from user: UserID) throws(Failure) {
+        guard let shown = device.shownTurns, shown > 0, device.platform.takesSilentPushes else {
+            return
+        }
+        try state.tokens[device.token].update {
+            $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
+        }
+        let others = try state.tokens[device.token].read()?.users ?? []
+        for other in others where other != user {
+            do throws(Failure) {
+                if try takeOverBadge(of: device.token, device.ids, by: other) { return }
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+                error.recordFile()
             }
+        }
+    }
+
+    /// Empties the index of a token that nobody has any more: it may name users who replaced the token while
+    /// somebody else had it.
+    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) {
+        let index = state.tokens[token]
+        guard try index.read()?.users.isEmpty == false else { return }
+        try index.update { (holders) throws(Failure) in
+            for user in holders.users {
+                if try mayHave(user, token) { return }
+            }
+            holders.users = []
+        }
+    }
+
+    /// Whether a user has a token. A document that cannot be used does not say, so its user may have it.
+    private func mayHave(_ user: UserID, _ token: DeviceToken) throws(Failure) -> Bool {
+        do throws(Failure) { return try has(user, .token(token)) } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return true
         }
     }
 
     /// Lets a user correct the number on an icon that other users have left.
     ///
+    /// - Parameter ids: those of the device. The user may know it by one of them, and have replaced the token.
     /// - Returns: whether the user is a player who has the device.
     @discardableResult
-    func takeOverBadge(of token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
+    func takeOverBadge(
+        of token: DeviceToken, _ ids: [String] = [], by user: UserID
+    ) throws(Failure) -> Bool {
         guard let shown = try state.tokens[token].read()?.shownTurns,
-            try handOver(shown, on: token, to: user)
+            try handOver(shown, on: token, ids, to: user)
         else { return false }
         // After a crash before this line, the number is corrected once more.
         try state.tokens[token].update { $0.shownTurns = nil }
@@ -221,14 +259,18 @@ package struct Registry {
 
     /// - Returns: whether the user is a player who has the device.
     private func handOver(
-        _ shown: Int64, on token: DeviceToken, to user: UserID
+        _ shown: Int64, on token: DeviceToken, _ ids: [String], to user: UserID
     ) throws(Failure) -> Bool {
         guard let player = user.player else { return false }
         return try state.users[user].update { (document) throws(Failure) in
-            let place = document.devices.firstIndex {
-                $0.token == token && $0.takesBadges(by: state.services)
+            func place(where isSame: (Device) -> Bool) -> Int? {
+                document.devices.firstIndex {
+                    isSame($0) && $0.takesBadges(by: state.services)
+                }
             }
-            guard let place else { return false }
+            let successor = { (device: Device) in device.ids.contains(where: ids.contains) }
+            guard let place = place(where: { $0.token == token }) ?? place(where: successor)
+            else { return false }
             document.devices[place].shownTurns =
                 shown.saturatingAdd(document.devices[place].shownTurns ?? 0)
             try state.forgetJudgement(of: player)
@@ -274,16 +316,25 @@ package struct Registry {
     /// Removes the user from the devices' indices, except from an index that finds another device of the
     /// user.
     ///
-    /// - Parameter shouldForget: whether to remove the user from this index.
+    /// - Parameters:
+    ///   - isReplaced: whether the user has other tokens in their place. A token that somebody else still has
+    ///     keeps the user's name then: they may share the phone, and correct the number on its icon.
+    ///   - shouldForget: whether to remove the user from this index.
     func forget(
-        _ devices: [Device], of user: UserID,
+        _ devices: [Device], of user: UserID, isReplaced: Bool = false,
         where shouldForget: (IndexKey) -> Bool = { _ in true }
     ) throws(Failure) {
         for device in devices {
             for key in IndexKey.all(device.token, device.kind) where shouldForget(key) {
                 try key.document(in: state).update { (holders) throws(Failure) in
                     // Checked under the index's lock: a registration may have come in between.
-                    if try !has(user, key) { holders.remove(user) }
+                    guard try !has(user, key) else { return }
+                    if case .token = key, isReplaced {
+                        for other in holders.users where other != user {
+                            if try mayHave(other, device.token) { return }
+                        }
+                    }
+                    holders.remove(user)
                 }
             }
         }

@@ -17,6 +17,8 @@ package struct Signups {
         /// The code for the profile: `turnstone-` and 20 hex digits.
         package let code: String
         package let expires: Timestamp
+        /// The API key that it gives: 64 hex digits, the same ones for each request with its token.
+        package let key: String
         /// The proof's name among those that have served.
         fileprivate let id: String
     }
@@ -41,7 +43,8 @@ package struct Signups {
 
     /// Checks a token.
     ///
-    /// - Returns: `nil` unless it was made here for this name, has not expired and has not served.
+    /// - Returns: `nil` unless it was made here for this name and has not expired. One that has served also
+    ///   counts as long as its key works.
     package func proof(
         of token: String, for name: String, at now: Timestamp
     ) throws(Failure) -> Proof? {
@@ -61,7 +64,8 @@ package struct Signups {
         let proof = proof(issued, parts[1], name, secret)
         let isFromFuture = issued > now + .minutes(1)
         guard !isFromFuture, now < proof.expires else { return nil }
-        return try served(proof, in: document.read()?.content ?? [:]) ? nil : proof
+        guard try served(proof, in: document.read()?.content ?? [:]) else { return proof }
+        return try state.keys.works(proof.key) ? proof : nil
     }
 
     private func proof(_ issued: Timestamp, _ nonce: String, _ name: String, _ secret: [UInt8])
@@ -70,6 +74,8 @@ package struct Signups {
         let code = Self.prefix + firstDigits(20, of: mac("code", issued, nonce, name, secret))
         return Proof(
             code: code, expires: issued + Self.life,
+            // Only who has the token knows the nonce, and nobody outside knows the secret.
+            key: mac("key", issued, nonce, name, secret),
             id: firstDigits(32, of: mac("id", issued, nonce, name, secret)))
     }
 
@@ -99,7 +105,7 @@ package struct Signups {
 
     // MARK: Used once
 
-    /// Uses a proof up, so that two requests at once cannot both use it.
+    /// Marks a proof as used, once its key was made: when that key ends, the proof makes no other one.
     ///
     /// - Returns: whether it was unused.
     package func use(_ proof: Proof, at now: Timestamp) throws(Failure) -> Bool {
@@ -112,15 +118,6 @@ package struct Signups {
             list.append(["id": .string(proof.id), "until": JSONValue(proof.expires)])
             document.content["served"] = .array(list)
             return true
-        }
-    }
-
-    /// Makes a proof usable again, because no key could be made.
-    package func giveBack(_ proof: Proof) throws(Failure) {
-        try document.update { document in
-            let list = document.content["served"]?.array ?? []
-            document.content["served"] = .array(
-                list.filter { $0.object?["id"] != .string(proof.id) })
         }
     }
 

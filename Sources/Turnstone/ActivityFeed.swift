@@ -35,6 +35,11 @@ package struct ActivityFeed: Equatable, Sendable {
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
+        /// The number of the state that brought its alert; `nil` if it has none.
+        fileprivate var alertNumber: Int64? {
+            aps["alert"] == nil ? nil : inherited?.number ?? number
+        }
+
         fileprivate var place: Place { Place(number: number, moment: moment, untimed: untimed) }
 
         /// Takes over the alert of an update that is not sent, if this state has none and there is room.
@@ -82,6 +87,10 @@ package struct ActivityFeed: Equatable, Sendable {
     package private(set) var carrier: Carrier?
     /// The state last taken for sending.
     package private(set) var taken: Taken?
+    /// For a session: the last state with an alert, if one without was taken since.
+    package private(set) var lastAlert: State?
+    /// For a session: the last states taken, at most eight, oldest first.
+    package private(set) var recent: [Turn] = []
     /// The number before its first state: a session's feeds continue counting.
     package let base: Int64
 
@@ -114,6 +123,13 @@ package struct ActivityFeed: Equatable, Sendable {
         }
     }
 
+    /// That a notification took a state.
+    package struct Turn: Equatable, Sendable {
+        /// The state's number.
+        package let number: Int64
+        package let carrier: String
+    }
+
     /// Creates an empty feed.
     ///
     /// - Parameter base: the number before its first state.
@@ -128,6 +144,7 @@ package struct ActivityFeed: Equatable, Sendable {
         var feed = self
         feed.waiting?.dropAlert(upTo: joined)
         feed.taken = feed.taken?.adapted(toListenerSince: joined)
+        if let alert = feed.lastAlert?.alertNumber, alert <= joined { feed.lastAlert = nil }
         return feed
     }
 
@@ -352,6 +369,7 @@ package struct ActivityFeed: Equatable, Sendable {
             return nil
         }
         if isCarrier {
+            if turn == nil { remember(state, by: id) }
             let last = max(taken?.seconds ?? 0, sent.map { self.seconds(of: $0) } ?? 0)
             let seconds = max(state.moment.seconds, last.saturatingAdd(1))
             taken = Taken(
@@ -363,6 +381,25 @@ package struct ActivityFeed: Equatable, Sendable {
             taken?.moment = now
         }
         return taken
+    }
+
+    /// Remembers a session's last alert when the next state is taken, and the notification that takes it.
+    private mutating func remember(_ next: State, by carrier: String) {
+        if next.isEnd || next.aps["alert"] != nil {
+            lastAlert = nil
+        } else if let taken, taken.state.aps["alert"] != nil {
+            lastAlert = taken.state
+        }
+        recent = (recent + [Turn(number: next.number, carrier: carrier)]).suffix(8)
+    }
+
+    /// What a session's carrier has taken, with the session's last alert, for a listener that did not get that.
+    ///
+    /// - Parameter fits: whether a state can be sent.
+    package func alerting(_ shared: Taken, fits: (JSONObject) -> Bool) -> Taken {
+        var shared = shared
+        if let lastAlert { shared.state.takeAlert(of: lastAlert, fits: fits) }
+        return shared
     }
 
     /// Records another attempt to send what a notification has taken.
@@ -386,11 +423,13 @@ extension ActivityFeed {
     /// if the listener got something newer or will get it.
     ///
     /// - Parameters:
+    ///   - alert: the session's last state with an alert, if this one has none.
     ///   - isPutOff: whether the listener's last taken state waits for another attempt. Its push will not be
     ///     sent after this one and leaves its alert to it.
     ///   - fits: whether a state can be sent.
     package func merged(
-        into shared: Taken, now: Timestamp, isPutOff: Bool = false, fits: (JSONObject) -> Bool
+        into shared: Taken, now: Timestamp, after alert: State? = nil, isPutOff: Bool = false,
+        fits: (JSONObject) -> Bool
     ) -> Taken? {
         guard let known else { return shared }
         let isNewer = known.isNewer(than: shared.state.place, now: now)
@@ -406,11 +445,21 @@ extension ActivityFeed {
         }
         // A state of its own has replaced the alert, or has taken it over.
         state.dropAlert(upTo: known.after)
-        if let waiting { state.takeAlert(of: waiting, fits: fits) }
-        if isPutOff, let taken { state.takeAlert(of: taken.state, fits: fits) }
+        // Its own alert must not come after a newer one of the session's.
+        for case let own? in [waiting, isPutOff ? taken?.state : nil]
+        where own.after >= alert?.alertNumber ?? 0 {
+            state.takeAlert(of: own, fits: fits)
+        }
         return Taken(
             state: state, carrier: shared.carrier, moment: shared.moment,
             seconds: seconds(of: shared))
+    }
+
+    /// Drops the alerts of states up to `number`: a state of its session has brought one of them, and it was the
+    /// newest.
+    package mutating func dropAlerts(upTo number: Int64) {
+        if let waiting, waiting.number <= number { self.waiting?.aps["alert"] = nil }
+        if let taken, taken.state.number <= number { self.taken?.state.aps["alert"] = nil }
     }
 
     /// How long a listener, whose own feed this is, must wait for a state of its session because it was just
@@ -460,20 +509,24 @@ extension ActivityFeed {
             self.waiting = state
             self.carrier = Carrier(id: id, due: due)
         }
-        if let taken = members["taken"]?.object {
-            guard let state = taken["state"].flatMap(State.init),
-                let carrier = taken["by"]?.string, let moment = taken["at"]?.timestamp,
-                let seconds = taken["seconds"]?.count
-            else { return nil }
-            self.taken = Taken(
-                state: state, carrier: carrier, moment: moment, seconds: seconds,
-                turn: taken["turn"]?.count ?? 0)
+        if let json = members["taken"] {
+            guard let taken = Taken(json) else { return nil }
+            self.taken = taken
+        }
+        if let json = members["last_alert"] {
+            guard let state = State(json) else { return nil }
+            lastAlert = state
+        }
+        for json in members["recent"]?.array ?? [] {
+            guard let turn = Turn(json) else { return nil }
+            recent.append(turn)
         }
     }
 
-    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?}`.
-    /// A state is `{"number", "at", "expires", "priority", "aps", "after"?, "shown"?: {"number", "at",
-    /// "untimed"?}, "untimed"?, "inherited"?: {"number", "priority"}}`. Moments are milliseconds since 1970.
+    /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
+    /// "last_alert"?: state, "recent"?: [{"number", "by"}]}`. A state is `{"number", "at", "expires",
+    /// "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?, "inherited"?:
+    /// {"number", "priority"}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -481,16 +534,44 @@ extension ActivityFeed {
             members["waiting"] = waiting.json
             members["carrier"] = ["id": .string(carrier.id), "due": JSONValue(carrier.due)]
         }
-        if let taken {
-            var json: JSONObject = [
-                "state": taken.state.json, "by": .string(taken.carrier),
-                "at": JSONValue(taken.moment), "seconds": .integer(taken.seconds),
-            ]
-            json["turn"] = taken.turn == 0 ? nil : .integer(taken.turn)
-            members["taken"] = .object(json)
-        }
+        members["taken"] = taken?.json
+        members["last_alert"] = lastAlert?.json
+        members["recent"] = recent.isEmpty ? nil : .array(recent.map { $0.json })
         return .object(members)
     }
+}
+
+extension ActivityFeed.Taken {
+    fileprivate init?(_ json: JSONValue) {
+        guard let members = json.object,
+            let state = members["state"].flatMap(ActivityFeed.State.init),
+            let carrier = members["by"]?.string, let moment = members["at"]?.timestamp,
+            let seconds = members["seconds"]?.count
+        else { return nil }
+        self.init(
+            state: state, carrier: carrier, moment: moment, seconds: seconds,
+            turn: members["turn"]?.count ?? 0)
+    }
+
+    fileprivate var json: JSONValue {
+        var members: JSONObject = [
+            "state": state.json, "by": .string(carrier), "at": JSONValue(moment),
+            "seconds": .integer(seconds),
+        ]
+        members["turn"] = turn == 0 ? nil : .integer(turn)
+        return .object(members)
+    }
+}
+
+extension ActivityFeed.Turn {
+    fileprivate init?(_ json: JSONValue) {
+        guard let members = json.object, let number = members["number"]?.count,
+            let carrier = members["by"]?.string
+        else { return nil }
+        self.init(number: number, carrier: carrier)
+    }
+
+    fileprivate var json: JSONValue { ["number": .integer(number), "by": .string(carrier)] }
 }
 
 extension ActivityFeed.State {

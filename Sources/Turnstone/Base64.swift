@@ -13,54 +13,69 @@ package func base64URL(_ bytes: [UInt8]) -> String {
 ///
 /// - Returns: `nil` for any other text.
 package func base64Decoded(_ text: String) -> [UInt8]? {
-    var digits = Array(text.utf8)
+    let digits = Array(text.utf8)
     guard digits.count % 4 == 0 else { return nil }
-    for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
-    return decoded(digits, standardAlphabet)
+    return decoded(withoutPadding(digits[...]), standardValues)
 }
 
 /// Decodes the output of ``base64URL(_:)``.
 ///
 /// - Returns: `nil` for any other text.
 package func base64URLDecoded(_ text: String) -> [UInt8]? {
-    decoded(Array(text.utf8), urlAlphabet)
+    decoded(Array(text.utf8)[...], urlValues)
 }
 
 /// Decodes base64url with padding or without it.
 ///
 /// - Returns: `nil` for any other text.
 package func base64URLDecoded(paddedOrNot text: String) -> [UInt8]? {
-    var digits = Array(text.utf8)
-    if digits.count % 4 == 0 {
-        for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
-    }
-    return decoded(digits, urlAlphabet)
+    base64URLDecoded(paddedOrNot: Array(text.utf8)[...])
+}
+
+/// The same for a text's bytes.
+func base64URLDecoded(paddedOrNot digits: ArraySlice<UInt8>) -> [UInt8]? {
+    decoded(digits.count % 4 == 0 ? withoutPadding(digits) : digits, urlValues)
+}
+
+private func withoutPadding(_ digits: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var digits = digits
+    for _ in 0..<2 where digits.last == UInt8(ascii: "=") { digits.removeLast() }
+    return digits
 }
 
 private let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 private let standardAlphabet = Array((common + "+/").utf8)
 private let urlAlphabet = Array((common + "-_").utf8)
+private let standardValues = values(of: standardAlphabet)
+private let urlValues = values(of: urlAlphabet)
+
+/// The value of each byte as a digit; 255 for all that are none.
+private func values(of alphabet: [UInt8]) -> [UInt8] {
+    var values = [UInt8](repeating: 255, count: 256)
+    for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
+    return values
+}
 
 private func encoded(_ bytes: [UInt8], _ alphabet: [UInt8], padded: Bool) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
-    for start in stride(from: 0, to: bytes.count, by: 3) {
-        let group = bytes[start..<min(start + 3, bytes.count)]
-        var bits: UInt32 = 0
-        for byte in group { bits = bits << 8 | UInt32(byte) }
-        bits <<= UInt32(8 * (3 - group.count))
-        for place in 0...group.count {
-            text.append(alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)])
+    var bits: UInt32 = 0
+    var count: UInt32 = 0
+    for byte in bytes {
+        bits = (bits << 8 | UInt32(byte)) & 0xffff
+        count += 8
+        while count >= 6 {
+            count -= 6
+            text.append(alphabet[Int(bits >> count & 63)])
         }
-        if padded { text += [UInt8](repeating: UInt8(ascii: "="), count: 3 - group.count) }
     }
+    if count > 0 { text.append(alphabet[Int(bits << (6 - count) & 63)]) }
+    while padded, text.count % 4 != 0 { text.append(UInt8(ascii: "=")) }
     return String(decoding: text, as: UTF8.self)
 }
 
-private func decoded(_ digits: [UInt8], _ alphabet: [UInt8]) -> [UInt8]? {
+private func decoded(_ digits: ArraySlice<UInt8>, _ values: [UInt8]) -> [UInt8]? {
     guard digits.count % 4 != 1 else { return nil }
-    var values = [UInt8](repeating: 255, count: 256)
-    for (value, letter) in alphabet.enumerated() { values[Int(letter)] = UInt8(value) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(digits.count * 3 / 4)
     var bits: UInt32 = 0

@@ -6,10 +6,13 @@ extension DeviceToken {
     /// The token of a browser: `https://push.example/abc#p256dh=BASE64URL&auth=BASE64URL`. A subscription has
     /// one such text, at most 2200 bytes.
     package init(_ subscription: PushSubscription) {
-        let key = base64URL(subscription.publicKey)
-        let secret = base64URL(subscription.secret)
-        self.init(
-            unchanged: "\(subscription.endpoint.text)\(publicKeyMark)\(key)\(secretMark)\(secret)")
+        var text = subscription.endpoint.text
+        text.reserveCapacity(text.utf8.count + 128)
+        text += publicKeyMark
+        text += base64URL(subscription.publicKey)
+        text += secretMark
+        text += base64URL(subscription.secret)
+        self.init(unchanged: text)
     }
 
     /// The subscription of a browser's token; `nil` for other tokens.
@@ -40,23 +43,16 @@ extension PushSubscription {
     ///
     /// - Returns: `nil` for any other text.
     init?(tokenText text: String) {
-        let parts = text.utf8.split(
-            separator: UInt8(ascii: "#"), omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        let keys = Array(parts[1])
-        let mark = Array(secretMark.utf8)
-        let name = Array(publicKeyMark.utf8.dropFirst())
-        guard keys.starts(with: name), let end = keys.firstIndex(of: mark[0]),
-            keys[end...].starts(with: mark)
+        let bytes = Array(text.utf8)
+        guard let start = bytes.firstIndex(of: UInt8(ascii: "#")) else { return nil }
+        let keys = bytes[start...]
+        guard keys.starts(with: publicKeyMark.utf8),
+            let end = keys.firstIndex(of: UInt8(ascii: "&")),
+            keys[end...].starts(with: secretMark.utf8)
         else { return nil }
-        let key = String(decoding: keys[name.count..<end], as: UTF8.self)
-        let secret = String(decoding: keys[(end + mark.count)...], as: UTF8.self)
-        let address = String(decoding: Array(parts[0]), as: UTF8.self)
-        let json: JSONValue = [
-            "endpoint": .string(address),
-            "keys": ["p256dh": .string(key), "auth": .string(secret)],
-        ]
-        do throws(Failure) { try self.init(json) } catch { return nil }
+        self.init(
+            bytes[..<start], key: keys[..<end].dropFirst(publicKeyMark.utf8.count),
+            secret: keys[end...].dropFirst(secretMark.utf8.count))
     }
 }
 

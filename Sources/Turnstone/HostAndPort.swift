@@ -62,16 +62,17 @@ package func authorityText(_ host: String, _ port: UInt16) -> String {
 /// Letters, digits, `-`, `_` and dots between labels (RFC 1123 section 2.1, with the underscore that occurs).
 private func isHostName(_ name: ArraySlice<UInt8>) -> Bool {
     guard (1...253).contains(name.count) else { return false }
-    let labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return labels.allSatisfy { label in
-        (1...63).contains(label.count)
-            && label.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+    var length = 0
+    for byte in name {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            length += 1
+        case UInt8(ascii: "."):
+            guard (1...63).contains(length) else { return false }
+            length = 0
+        default: return false
+        }
     }
+    return (1...63).contains(length)
 }

@@ -21,23 +21,25 @@ package struct PushEndpoint: Hashable, Sendable {
         case notAddress = "must be an https address such as the browser gives"
     }
 
-    package init(_ address: String) throws(Fault) {
-        let bytes = Array(address.utf8)
+    package init(_ address: String) throws(Fault) { try self.init(Array(address.utf8)[...]) }
+
+    init(_ bytes: ArraySlice<UInt8>) throws(Fault) {
         guard bytes.count <= Self.limit else { throw .tooLong }
-        let scheme = Array("https://".utf8)
+        let scheme = "https://".utf8
         guard bytes.count > scheme.count,
-            lowercase(bytes[..<scheme.count]).elementsEqual(scheme)
+            bytes.prefix(scheme.count).elementsEqual(scheme)
+                || lowercase(bytes.prefix(scheme.count)).elementsEqual(scheme)
         else { throw .notSecure }
         guard bytes.allSatisfy(isURLByte) else { throw .notAddress }
         guard !bytes.contains(UInt8(ascii: "#")) else { throw .hasFragment }
-        let rest = bytes[scheme.count...]
+        let rest = bytes.dropFirst(scheme.count)
         let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
         let authority = rest[..<(end ?? rest.endIndex)]
         guard !authority.contains(UInt8(ascii: "@")) else { throw .hasUser }
         guard let site = HostAndPort(authority), !site.isPattern else { throw .notAddress }
         host = site.host
         port = site.port ?? 443
-        let tail = String(decoding: Array(rest[(end ?? rest.endIndex)...]), as: UTF8.self)
+        let tail = String(decoding: rest[(end ?? rest.endIndex)...], as: UTF8.self)
         path = tail.utf8.first == UInt8(ascii: "/") ? tail : "/" + tail
         text = "https://" + authorityText(host, port) + path
     }

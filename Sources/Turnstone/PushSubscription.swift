@@ -35,10 +35,32 @@ package struct PushSubscription: Equatable, Sendable {
     private static func key(
         _ member: String, of keys: JSONObject, _ name: String, bytes count: Int
     ) throws(Failure) -> [UInt8] {
-        guard let text = keys[member]?.string, text.utf8.count <= 128,
-            let bytes = base64URLDecoded(paddedOrNot: text), bytes.count == count
+        guard let text = keys[member]?.string,
+            let bytes = Self.key(Array(text.utf8)[...], bytes: count)
         else { throw .malformed("\(name).keys.\(member) must be \(count) bytes in base64url") }
         return bytes
+    }
+
+    private static func key(_ text: ArraySlice<UInt8>, bytes count: Int) -> [UInt8]? {
+        guard text.count <= 128, let bytes = base64URLDecoded(paddedOrNot: text),
+            bytes.count == count
+        else { return nil }
+        return bytes
+    }
+
+    /// - Parameters:
+    ///   - key: `p256dh` in base64url, with padding or without it.
+    ///   - secret: `auth` in the same form.
+    /// - Returns: `nil` if one of them is malformed.
+    init?(_ address: ArraySlice<UInt8>, key: ArraySlice<UInt8>, secret: ArraySlice<UInt8>) {
+        guard let publicKey = Self.key(key, bytes: 65), publicKey.first == 4,
+            let secret = Self.key(secret, bytes: 16)
+        else { return nil }
+        self.publicKey = publicKey
+        self.secret = secret
+        do throws(PushEndpoint.Fault) { endpoint = try PushEndpoint(address) } catch {
+            return nil
+        }
     }
 
     /// The form that ``init(_:name:)`` reads.

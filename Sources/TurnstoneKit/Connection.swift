@@ -52,9 +52,8 @@ struct Connection: Sendable {
         _ method: String, _ path: String, _ body: (any Encodable & Sendable)?,
         _ headers: [String: String]
     ) async throws(TurnstoneError) -> HTTPAnswer {
-        let slash = base.absoluteString.hasSuffix("/") ? "" : "/"
-        guard let url = URL(string: base.absoluteString + slash + path) else {
-            throw .refused(status: 0, "\(path) is no path")
+        guard let url = url(of: path) else {
+            throw .unreachable("\(base.absoluteString) is not the address of an installation")
         }
         var request = HTTPRequest(method: method, url: url, headers: headers, body: nil)
         do {
@@ -72,6 +71,15 @@ struct Connection: Sendable {
             if Task.isCancelled { throw .cancelled }
             throw .unreachable("\(base.absoluteString): \(error.localizedDescription)")
         }
+    }
+
+    /// Nil if the address is not one of the web, or has a query or a fragment.
+    private func url(of path: String) -> URL? {
+        guard ["http", "https"].contains(base.scheme?.lowercased()), base.host != nil,
+            base.query == nil, base.fragment == nil
+        else { return nil }
+        let slash = base.absoluteString.hasSuffix("/") ? "" : "/"
+        return URL(string: base.absoluteString + slash + path)
     }
 
     private struct Refusal: Decodable { let error: String }

@@ -54,4 +54,6 @@ public struct RegisteredDevice: Decodable, Hashable, Sendable, Identifiable {
     public let deviceName: String?
     public let createdAt: Date?
     public let updatedAt: Date?
+    /// When a turn notice last reached it. Nil: never, or not known.
+    public let reachedAt: Date?
 }

@@ -11,6 +11,11 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
         public let currentPlayer: Int64?
         /// Whether it is the player's turn, in paused and live games too.
         public let isYourTurn: Bool
+        /// The opponent's name. Nil: unknown, or details were not asked for; so are the next two.
+        public let opponent: String?
+        public let isPaused: Bool?
+        /// When the time of the side to move ends. Nil also if it is unlimited.
+        public let timeEnds: Date?
 
         private enum CodingKeys: String, CodingKey {
             case id = "game_id"
@@ -18,6 +23,9 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
             case lastMove = "last_move_timestamp"
             case currentPlayer = "current_player"
             case isYourTurn = "is_your_turn"
+            case opponent
+            case isPaused = "paused"
+            case timeEnds = "expiration"
         }
 
         public init(from decoder: any Decoder) throws {
@@ -28,6 +36,9 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
             let current = try container.decodeIfPresent(Int64.self, forKey: .currentPlayer)
             currentPlayer = current == 0 ? nil : current
             isYourTurn = try container.decode(Bool.self, forKey: .isYourTurn)
+            opponent = try container.decodeIfPresent(String.self, forKey: .opponent)
+            isPaused = try container.decodeIfPresent(Bool.self, forKey: .isPaused)
+            timeEnds = try container.milliseconds(.timeEnds)
         }
 
         public var link: GameLink? { GameLink(game: id) }

@@ -41,7 +41,7 @@ public struct Message: Sendable {
     }
 }
 
-/// The acceptance of a message: it is on disk, and is sent.
+/// The acceptance of a message: it is stored and will be sent.
 public struct AcceptedMessage: Decodable, Hashable, Sendable, Identifiable {
     /// The id of its report.
     public let id: String
@@ -72,8 +72,7 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
         /// As in the list of the user's devices.
         public let id: String
         public let user: String?
-        /// `waiting`, or an outcome as in ``NotificationHistory``.
-        public let state: String
+        public let state: Outcome
         public let attempts: Int
         /// When the last attempt was made, or the outcome decided.
         public let at: Date?

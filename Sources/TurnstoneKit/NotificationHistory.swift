@@ -15,9 +15,7 @@ public struct NotificationHistory: Decodable, Hashable, Sendable {
         /// The id of the user's device. Nil if the user no longer has it, or if several fit.
         public let device: String?
         public let deviceName: String?
-        /// `accepted`, `waiting`, `held`, `superseded`, `expired`, `refused`, `gone`, `quarantined`,
-        /// `cancelled` or `damaged`.
-        public let outcome: String
+        public let outcome: Outcome
         /// Why, as the push service or the delivery names it.
         public let reason: String?
         /// Why, as an English sentence.

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A request whose answer was lost is never repeated: it may have been done.
 public struct Patience: Sendable {
-    /// How often a request is sent at most.
+    /// How often a request is sent at most: 1 and less mean no repetitions.
     public var attempts: Int
     /// The longest pause before a repetition. If `Retry-After` asks for more, the error is thrown at once.
     public var longestPause: Duration
@@ -25,21 +25,22 @@ public struct Patience: Sendable {
     /// No repetitions.
     public static let none = Patience(attempts: 1)
 
-    /// The pause that `Retry-After` asks for (RFC 9110 section 10.2.3): seconds, or a moment. Nil where it
-    /// says nothing usable.
+    /// The pause that `Retry-After` asks for (RFC 9110 section 10.2.3): seconds, or a moment; at most a year.
+    /// Nil where it says nothing usable.
     static func pause(_ field: String?, now: Date = Date()) -> Duration? {
         guard let field = field?.trimmingCharacters(in: .whitespaces), !field.isEmpty else {
             return nil
         }
         if field.utf8.allSatisfy({ (48...57).contains($0) }) {
-            return Int64(field).flatMap { $0 <= 31_536_000 ? .seconds($0) : nil }
+            // A number that is too large for us is at least a long time.
+            return .seconds(min(Int64(field) ?? .max, 31_536_000))
         }
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
         format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
         return format.date(from: field).map {
-            .seconds(max(0, Int64($0.timeIntervalSince(now).rounded(.up))))
+            .seconds(Int64(min(max(0, $0.timeIntervalSince(now).rounded(.up)), 31_536_000)))
         }
     }
 }

@@ -91,8 +91,12 @@ public struct PlayerClient: Sendable {
     }
 
     /// The installation's knowledge about the player, for a status screen.
-    public func diagnostics() async throws(TurnstoneError) -> Diagnostics {
-        try await connection.value("GET", "diagnostics/\(Connection.encoded(player))")
+    ///
+    /// - Parameter details: whether each game tells its opponent and its time.
+    public func diagnostics(details: Bool = false) async throws(TurnstoneError) -> Diagnostics {
+        let query = details ? "?details=true" : ""
+        return try await connection.value(
+            "GET", "diagnostics/\(Connection.encoded(player))\(query)")
     }
 
     private struct Players: Decodable {
@@ -141,8 +145,8 @@ public struct PlayerClient: Sendable {
         let api_key: String
     }
 
-    /// Replaces this client's key, which stops working at once. If the answer is lost, the player needs a new
-    /// key from the operator.
+    /// Replaces this client's key, which stops working at once: make another client with the new one. If the
+    /// answer is lost, the player needs a new key from the operator.
     public func rotateKey() async throws(TurnstoneError) -> String {
         try await connection.value("POST", "rotate-api-key", as: NewKey.self).api_key
     }

@@ -28,6 +28,9 @@ public struct ServerClient: Sendable {
     ///
     /// - Parameter idempotencyKey: a text that only this message has. A request that is repeated with it
     ///   within 24 hours, for instance because its answer was lost, sends nothing and is answered as before.
+    /// - Throws: also ``TurnstoneError/later(after:_:)`` for ``Audience/everyone``, segments and filters, while the
+    ///   installation makes the index of its users: a minute or so for a million. Nothing was sent; send it
+    ///   again.
     public func send(
         _ message: Message, to audience: Audience, idempotencyKey: String? = nil
     ) async throws(TurnstoneError) -> AcceptedMessage {
@@ -55,6 +58,8 @@ public struct ServerClient: Sendable {
     }
 
     /// Estimates how many a message would reach.
+    ///
+    /// - Throws: also ``TurnstoneError/later(after:_:)`` while the installation makes the index of its users.
     public func count(_ audience: Audience) async throws(TurnstoneError) -> AudienceCount {
         try await connection.value("POST", "api/notify/count", body: audience.members)
     }
@@ -75,6 +80,9 @@ public struct ServerClient: Sendable {
     private struct UserAnswer: Decodable { let user: KnownUser }
     private struct ErasureAnswer: Decodable { let erased: Erasure }
 
+    /// What the installation knows of a user.
+    ///
+    /// - Throws: ``TurnstoneError/notFound(_:)`` if it knows nobody of this id.
     public func user(_ id: String) async throws(TurnstoneError) -> KnownUser {
         try await connection.value(
             "GET", "api/users/\(Connection.encoded(id))", as: UserAnswer.self
@@ -142,6 +150,9 @@ public struct ServerClient: Sendable {
         return try await connection.value("PATCH", path, as: SegmentAnswer.self, body: body).segment
     }
 
+    /// Removes a segment.
+    ///
+    /// - Throws: ``TurnstoneError/notFound(_:)`` if there is none of this id.
     public func removeSegment(_ id: String) async throws(TurnstoneError) {
         _ = try await connection.send("DELETE", "api/segments/\(Connection.encoded(id))")
     }

@@ -32,8 +32,9 @@ public struct Signup: Sendable {
         return offer.signup == "ogs-profile" ? offer.site : nil
     }
 
-    /// A code for a player's profile.
-    public struct Code: Decodable, Hashable, Sendable {
+    /// A code for a player's profile. Store it until it is confirmed: the system may end the app while the player
+    /// is on the site.
+    public struct Code: Codable, Hashable, Sendable {
         /// What the profile must contain.
         public let text: String
         /// The caller's part, which nobody else may know.
@@ -49,6 +50,8 @@ public struct Signup: Sendable {
         }
     }
 
+    /// Gets a code for a player's profile.
+    ///
     /// - Parameter username: the player's name, as Online-Go.com shows it.
     public func begin(username: String) async throws(TurnstoneError) -> Code {
         try await connection.value("POST", "signup", body: ["username": username])
@@ -57,7 +60,7 @@ public struct Signup: Sendable {
     /// A player's number and API key, for ``PlayerClient``.
     public struct Account: Decodable, Hashable, Sendable {
         public let player: String
-        /// Keep it in the keychain: it is shown only once.
+        /// Keep it in the keychain: it is not shown again once the code has expired.
         public let key: String
 
         private enum CodingKeys: String, CodingKey {
@@ -66,11 +69,12 @@ public struct Signup: Sendable {
         }
     }
 
-    /// Ends the signup once the code is in the profile. The code works once.
+    /// Ends the signup once the code is in the profile. If the answer is lost
+    /// (``TurnstoneError/unreachable(_:)``), call it again with the same code: it answers the same key.
     ///
     /// - Parameter revokesOthers: whether the player's other API keys end.
     /// - Throws: ``TurnstoneError/forbidden(_:)`` while the code is not in the profile,
-    ///   ``TurnstoneError/unauthorized(_:)`` if it has expired or was used.
+    ///   ``TurnstoneError/unauthorized(_:)`` if it has expired or its key has ended.
     public func confirm(
         _ code: Code, revokesOthers: Bool = false
     ) async throws(TurnstoneError) -> Account {

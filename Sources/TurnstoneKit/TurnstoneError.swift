@@ -1,4 +1,16 @@
+import Foundation
+
 /// Why a request brought nothing. Its sentence, where it has one, is the installation's own and in English.
+///
+/// ```swift
+/// do {
+///     try await client.register(.apple(deviceToken))
+/// } catch .unauthorized {
+///     signOut()
+/// } catch {
+///     show(error.localizedDescription)
+/// }
+/// ```
 public enum TurnstoneError: Error, Hashable, Sendable {
     /// 401: the key or the token is missing, unknown, expired or revoked. Sign in again.
     case unauthorized(String)
@@ -23,4 +35,45 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case unexpected(String)
     /// The task was cancelled.
     case cancelled
+}
+
+extension TurnstoneError {
+    /// The sentence; empty for a cancelled task.
+    public var message: String {
+        switch self {
+        case .unauthorized(let message), .forbidden(let message), .notFound(let message),
+            .conflict(let message), .changed(let message), .refused(_, let message),
+            .later(_, let message), .broken(_, let message), .unreachable(let message),
+            .unexpected(let message):
+            message
+        case .cancelled: ""
+        }
+    }
+
+    /// After how long to try again, where the installation says it.
+    public var retryAfter: Duration? {
+        if case .later(let pause, _) = self { pause } else { nil }
+    }
+
+    /// Whether the same request may succeed later. One that was ``unreachable(_:)`` may have been done.
+    public var isTemporary: Bool {
+        switch self {
+        case .later, .unreachable: true
+        case .broken(let status, _): [502, 504].contains(status)
+        default: false
+        }
+    }
+}
+
+extension TurnstoneError: LocalizedError {
+    /// What went wrong, for a log or an alert in English.
+    public var errorDescription: String? {
+        switch self {
+        case .refused(let status, let message), .broken(let status, let message):
+            message == "status \(status)" ? message : "\(message) (status \(status))"
+        case .unreachable(let message): "The server cannot be reached: \(message)"
+        case .cancelled: "The request was cancelled."
+        default: message
+        }
+    }
 }

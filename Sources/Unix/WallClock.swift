@@ -11,7 +11,13 @@ package enum WallClock {
     /// - Throws: why the database cannot be read.
     @export(interface)
     package static func knows(_ zone: String) throws(SystemError) -> Bool {
-        try rules(of: zone) != nil
+        // The zones begin with a capital letter. Beside them the folder has copies that count leap seconds
+        // (`right/`), and files that stand for the machine's own zone (`localtime`, `posixrules`) or for none
+        // (`Factory`). A user who has one of them from earlier keeps the quiet hours.
+        guard let first = zone.utf8.first, (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(first),
+            zone != "Factory"
+        else { return false }
+        return try rules(of: zone) != nil
     }
 
     /// The minutes since midnight in a time zone; `nil` if the database does not have the zone or cannot be

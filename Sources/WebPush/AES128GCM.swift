@@ -30,25 +30,20 @@ final class AES128GCM {
     ) throws(Failure) {
         precondition(key.count == 16 && nonce.count == 12, "a key or a nonce of the wrong length")
         defer { withExtendedLifetime(self) {} }
-        var isDone = false
-        let sealed = [UInt8](unsafeUninitializedCapacity: plaintext.count + Self.tagLength) {
-            (buffer, count) in
-            count = 0
+        let start = output.count
+        output += repeatElement(0, count: plaintext.count + Self.tagLength)
+        let isDone = output.withUnsafeMutableBufferPointer { buffer in
             var length: Int32 = 0
             var rest: Int32 = 0
-            guard let base = buffer.baseAddress,
-                EVP_EncryptInit_ex(context, nil, nil, key, nonce) == 1,
-                EVP_EncryptUpdate(context, base, &length, plaintext, Int32(plaintext.count)) == 1,
-                EVP_EncryptFinal_ex(context, base + Int(length), &rest) == 1,
-                EVP_CIPHER_CTX_ctrl(
+            guard let base = buffer.baseAddress.map({ $0 + start }) else { return false }
+            return EVP_EncryptInit_ex(context, nil, nil, key, nonce) == 1
+                && EVP_EncryptUpdate(context, base, &length, plaintext, Int32(plaintext.count)) == 1
+                && EVP_EncryptFinal_ex(context, base + Int(length), &rest) == 1
+                && EVP_CIPHER_CTX_ctrl(
                     context, EVP_CTRL_AEAD_GET_TAG, Int32(Self.tagLength),
                     base + plaintext.count) == 1
-            else { return }
-            count = plaintext.count + Self.tagLength
-            isDone = true
         }
         guard isDone else { throw cryptoFailure("encrypt") }
-        output += sealed
     }
 }
 

@@ -59,15 +59,17 @@ package final class MessageEncryption {
         let input = HKDF(secret, salt: browser.secret)
             .expanded(Self.keyInfo + browser.publicKey + ours, count: 32)
         let keys = HKDF(input, salt: salt)
-        var record = message
+        var record: [UInt8] = []
         record.reserveCapacity(message.count + 1 + padding)
+        record += message
         record.append(2)  // the last record's delimiter (RFC 8188 section 2)
-        record.append(contentsOf: repeatElement(0, count: padding))
+        record += repeatElement(0, count: padding)
 
-        var body = salt
-        body.reserveCapacity(Self.limit)
+        var body: [UInt8] = []
+        body.reserveCapacity(Self.headerLength + record.count + AES128GCM.tagLength)
+        body += salt
         // The record size, 4096, is no smaller than the only record; then the length of our key.
-        body += [0, 0, 0x10, 0, 65]
+        body += Self.sizes
         body += ours
         try cipher.seal(
             record, key: keys.expanded(Self.contentKeyInfo, count: 16),
@@ -85,6 +87,7 @@ package final class MessageEncryption {
         return salt
     }
 
+    private static let sizes: [UInt8] = [0, 0, 0x10, 0, 65]
     private static let keyInfo = Array("WebPush: info".utf8) + [0]
     private static let contentKeyInfo = Array("Content-Encoding: aes128gcm".utf8) + [0]
     private static let nonceInfo = Array("Content-Encoding: nonce".utf8) + [0]

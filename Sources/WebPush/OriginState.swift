@@ -33,6 +33,8 @@ final class OriginState {
     /// The header `authorization`, and when the shared token was last asked for.
     private(set) var bearer = ""
     private(set) var bearerAsked = Instant.first
+    /// The header lines of the last message.
+    private var lines: HeaderLines?
     /// Whether a message was accepted under these settings, here or in an earlier run.
     private var isVouchedFor: Bool
     /// The users for whom the token was refused since a message was last accepted.
@@ -193,6 +195,18 @@ final class OriginState {
             }
         }
         return removed
+    }
+
+    /// The header lines of a message that is sent now.
+    func headerLines(of request: WebPushRequest, at now: Timestamp) -> HeaderLines {
+        let message = request.message
+        let values = HeaderLines.Values(
+            bearer: bearer, ttl: request.ttl(at: now), urgency: message.urgency,
+            topic: message.topic)
+        if let lines, lines.values == values { return lines }
+        let made = HeaderLines(values)
+        lines = made
+        return made
     }
 
     // MARK: What happens

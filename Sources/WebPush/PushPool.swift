@@ -1,4 +1,5 @@
 import CCurl
+import COpenSSL
 import Turnstone
 
 /// libcurl's connections to all push services: HTTP/2 or HTTP/1.1, whichever the server prefers (ALPN).
@@ -7,6 +8,7 @@ import Turnstone
 /// interface.
 final class PushPool {
     private let multi: UnsafeMutableRawPointer
+    let sockets = OpenSockets()
     private let authorities: String?
     private let connectPatience: Interval
     private let patience: Interval
@@ -77,6 +79,10 @@ final class PushPool {
             ccurl_setopt_read(easy, giveBody),
             ccurl_setopt_seek(easy, refuseToRewind),
             ccurl_setopt_opener(easy, openSocket),
+            ccurl_setopt_closer(easy, closeSocket),
+            // They outlive all connections: those end with the multi handle, in `deinit`.
+            ccurl_setopt_pointer(
+                easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque()),
             // OpenSSL looks up single certificates in the folder. Reading the whole bundle would take 16 ms.
             ccurl_setopt_text(easy, CURLOPT_CAINFO, authorities),
             ccurl_setopt_text(
@@ -86,6 +92,8 @@ final class PushPool {
             curl_easy_cleanup(easy)
             return nil
         }
+        // A libcurl without OpenSSL does without it.
+        ccurl_setopt_context(easy, keepBuffers)
         return easy
     }
 
@@ -143,4 +151,15 @@ final class PushPool {
         transfers = [:]  // after no handle refers to them any more
         return cancelled
     }
+}
+
+/// Lets OpenSSL keep the buffers of a connection. libcurl would have it allocate 16 KB for each frame and free
+/// them again. C: `CURLOPT_SSL_CTX_FUNCTION`.
+private func keepBuffers(
+    _ easy: UnsafeMutableRawPointer?, _ context: UnsafeMutableRawPointer?,
+    _ data: UnsafeMutableRawPointer?
+) -> CURLcode {
+    SSL_CTX_ctrl(
+        context.map { OpaquePointer($0) }, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil)
+    return CURLE_OK
 }

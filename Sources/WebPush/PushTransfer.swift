@@ -5,15 +5,14 @@ import Turnstone
 /// The data of one message while libcurl works on it. It lives as long as its handle is in the multi handle.
 final class PushTransfer {
     let origin: OriginState
+    private let sockets: OpenSockets
     let item: OriginState.Item
-    /// The value of `authorization` that it was sent with.
-    let bearer: String
+    private let lines: HeaderLines
     /// Whether the connection ends with it.
     private let endsConnection: Bool
-    private let body: UnsafeMutableRawBufferPointer
+    private let body: [UInt8]
     /// How much of the body libcurl has taken.
     private var given = 0
-    private var headers: UnsafeMutablePointer<curl_slist>?
     private var answer: [UInt8] = []
     private var answerLength = 0
     /// Whether the host's address was refused.
@@ -25,30 +24,19 @@ final class PushTransfer {
     private static let longest = 1 << 20
 
     init(
-        _ item: OriginState.Item, to origin: OriginState, body bytes: [UInt8], now: Timestamp
+        _ item: OriginState.Item, to origin: OriginState, over sockets: OpenSockets,
+        _ lines: HeaderLines, body: [UInt8]
     ) {
         self.item = item
         self.origin = origin
-        bearer = origin.bearer
+        self.sockets = sockets
+        self.lines = lines
+        self.body = body
         endsConnection = origin.endsConnection
-        body = .allocate(byteCount: bytes.count, alignment: 1)
-        body.copyBytes(from: bytes)
-        let message = item.request.message
-        var lines = [
-            "Authorization: \(bearer)", "Content-Type: application/octet-stream",
-            "Content-Encoding: aes128gcm", "TTL: \(item.request.ttl(at: now))",
-            "Urgency: \(message.urgency.rawValue)",
-            // libcurl would wait for the server's consent before it sends the body.
-            "Expect:",
-        ]
-        if let topic = message.topic { lines.append("Topic: \(topic)") }
-        for line in lines { headers = curl_slist_append(headers, line) }
     }
 
-    deinit {
-        curl_slist_free_all(headers)
-        body.deallocate()
-    }
+    /// The value of `authorization` that it was sent with.
+    var bearer: String { lines.values.bearer }
 
     /// Sets the options of this message. Handles keep those of the last one.
     func configure(_ easy: UnsafeMutableRawPointer) -> Bool {
@@ -58,7 +46,7 @@ final class PushTransfer {
             ccurl_setopt_text(easy, CURLOPT_URL, item.request.subscription.endpoint.text),
             ccurl_setopt_long(easy, CURLOPT_POSTFIELDSIZE, body.count),
             ccurl_setopt_pointer(easy, CURLOPT_READDATA, pointer),
-            ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, headers),
+            ccurl_setopt_pointer(easy, CURLOPT_HTTPHEADER, lines.list),
             ccurl_setopt_long(easy, CURLOPT_FORBID_REUSE, endsConnection ? 1 : 0),
             ccurl_setopt_pointer(easy, CURLOPT_WRITEDATA, pointer),
             ccurl_setopt_pointer(easy, CURLOPT_OPENSOCKETDATA, pointer),
@@ -68,10 +56,12 @@ final class PushTransfer {
 
     /// - Returns: the number of bytes; 0 at the end.
     fileprivate func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        let piece = body[given...].prefix(buffer.count)
-        buffer.copyBytes(from: piece)
-        given += piece.count
-        return piece.count
+        let count = min(body.count - given, buffer.count)
+        body.withUnsafeBytes { body in
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: body[given..<given + count]))
+        }
+        given += count
+        return count
     }
 
     /// - Returns: `false` if the answer is too long.
@@ -94,7 +84,10 @@ final class PushTransfer {
             return curl_socket_t(-1)  // CURL_SOCKET_BAD
         }
         let closing = Int32(SOCK_CLOEXEC.rawValue)
-        return socket(family, address.pointee.socktype | closing, address.pointee.protocol)
+        let number = socket(
+            family, address.pointee.socktype | closing, address.pointee.protocol)
+        if number >= 0 { sockets.add(number, to: origin) }
+        return number
     }
 
     /// The result of a finished request.
@@ -172,4 +165,10 @@ func openSocket(
 ) -> curl_socket_t {
     guard let data, let address else { return -1 }
     return Unmanaged<PushTransfer>.fromOpaque(data).takeUnretainedValue().open(address)
+}
+
+/// Closes a socket. C: `CURLOPT_CLOSESOCKETFUNCTION`.
+func closeSocket(_ data: UnsafeMutableRawPointer?, _ number: curl_socket_t) -> Int32 {
+    guard let data else { return -1 }
+    return Unmanaged<OpenSockets>.fromOpaque(data).takeUnretainedValue().close(number)
 }

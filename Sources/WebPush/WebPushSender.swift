@@ -129,9 +129,12 @@ package final class WebPushSender: PushSender {
     /// - Throws: what the token source throws. If there are verdicts as well, it returns them and the next
     ///   call meets the failure again.
     package func exchange() throws(Failure) -> [Settled] {
-        takeAnswers()
-        let failure = send()
-        takeAnswers()
+        var failure: Failure?
+        pool.sockets.gatheringWrites {
+            takeAnswers()
+            failure = send()
+            takeAnswers()
+        }
         defer { settled = [] }
         if settled.isEmpty, let failure { throw failure }
         return settled
@@ -203,7 +206,9 @@ package final class WebPushSender: PushSender {
         guard let body else {
             return settle(item.push, WebPushVerdict(reason: "BadPublicKey", .unusable))
         }
-        guard pool.start(PushTransfer(item, to: origin, body: body, now: moment)) else {
+        let lines = origin.headerLines(of: request, at: moment)
+        guard pool.start(PushTransfer(item, to: origin, over: pool.sockets, lines, body: body))
+        else {
             throw Failure(.later(seconds: 5), "unable to begin a request", cause: "ENOMEM")
         }
         origin.didSend(to: request.recipient, at: now)

@@ -257,6 +257,19 @@ import Unix
         #expect(isEmpty(world))
     }
 
+    @Test("a message cancelled while it is held stays cancelled, even if its device leaves then")
+    func calledOffBeforeLeaving() throws {
+        let world = try muted()
+        let cancelled = try send(world, ["title": "A"])
+        let held = try send(world, ["title": "B"])
+        #expect(try world.callOff(cancelled).status == 200)
+        try world.change("ann") { $0.devices = [] }
+        try goOn(world)
+        #expect(try world.report(cancelled)["counts"] == ["cancelled": 1])
+        #expect(try world.report(held)["counts"] == ["superseded": 1])
+        #expect(isEmpty(world))
+    }
+
     @Test("where the newer of two is called off, the older one is sent")
     func newerCalledOff() throws {
         let world = try muted()

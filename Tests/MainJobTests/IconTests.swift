@@ -124,10 +124,12 @@ import Turnstone
         #expect(last?["payload"] == ["aps": ["badge": 0]])
     }
 
-    @Test("it is corrected for both players of a phone whose token one of them has replaced")
-    func replacedByOther() throws {
+    /// Player 1's game waits, the icon of the phone that players 1 and 3 share shows it, and player 3 has
+    /// replaced its token.
+    private func shownAndReplaced() throws -> World {
         let world = try World()
         world.variables["JWT_SECRET"] = jwtSecret
+        try world.simulator.perform(["do": "player", "player": 3, "name": "C"])
         for player in [1, 3] as [Int64] { try world.register(token(1), of: player) }
         try world.beginGame(7)
         try world.cycle()
@@ -145,13 +147,44 @@ import Turnstone
         ]
         #expect(
             try Answer(event: world.start("push-register", replacement).end().stdout).status == 200)
+        return world
+    }
+
+    @Test("it is corrected for both players of a phone whose token one of them has replaced")
+    func replacedByOther() throws {
+        let world = try shownAndReplaced()
         try world.register(token(2), of: 1)
         try world.move(7)
         try world.advance(seconds: 900)
-        for _ in 0..<3 { try world.cycle() }
-        let last = try world.simulator.pushes().last { $0["accepted"] == true }
-        #expect(last?["payload"] == ["aps": ["badge": 0]])
-        #expect(last?["token"] == .string(token(2)))
+        try expectCorrection(world, on: 2, "both have the new token")
+    }
+
+    @Test(
+        "it is corrected by the player who has replaced the token, if the other one leaves the phone",
+        arguments: [false, true])
+    func replacedAndLeft(isGone: Bool) throws {
+        let world = try shownAndReplaced()
+        if isGone {
+            try world.simulator.perform([
+                "do": "token", "token": .string(token(1)), "is": "gone",
+                "since": .integer(world.now + 1_000_000_000),
+            ])
+            try world.move(7)
+            try world.cycle()
+            #expect(try world.document(1)["devices"] == [])
+        } else {
+            #expect(
+                try world.ask("register", "DELETE", "/register/\(token(1))", by: 1).status == 200)
+        }
+        try world.advance(seconds: 900)
+        try expectCorrection(world, on: 2, "gone: \(isGone)")
+        let index = world.state.files().filter {
+            $0.key.hasPrefix("tokens/") && $0.key.hasSuffix(".json")
+        }
+        let holders = index.values.filter {
+            String(decoding: $0, as: UTF8.self).contains(#"["3"]"#)
+        }
+        #expect(holders.count == 1, "the old token's index is empty")
     }
 
     @Test("it is corrected under the token that took another one's place")

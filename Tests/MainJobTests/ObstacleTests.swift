@@ -23,6 +23,43 @@ import Turnstone
         }
     }
 
+    /// A fault that all pushes meet, and whether they wait then.
+    static let faults: [(fault: JSONObject, isPutOff: Bool)] = [
+        (["do": "apns-fault", "kind": "reset", "code": 2], true),
+        (["do": "apns-fault", "kind": "reset", "code": 7], true),
+        (["do": "fcm-fault", "kind": "reset", "code": 2], true),
+        (["do": "web-fault", "kind": "reset", "code": 2], true),
+        (["do": "apns-fault", "status": 404, "reason": "BadPath"], false),
+        (["do": "fcm-fault", "status": 400, "reason": "INVALID_ARGUMENT"], false),
+        (["do": "web-fault", "status": 405], false),
+    ]
+
+    @Test(
+        "a push service that breaks off or refuses every push is seen, whatever was accepted before",
+        arguments: faults, [false, true])
+    func brokenService(of: (fault: JSONObject, isPutOff: Bool), isProven: Bool) throws {
+        let world = try World.withAllServices()
+        for user in 1...3 { try world.registerAllKinds(of: Int64(user), user) }
+        let users: JSONObject = ["users": ["1", "2", "3"], "title": "Lunch"]
+        if isProven {
+            _ = try world.sent(users)
+            try deliver(world, minutes: 1)
+            #expect(try messages(of: world) == [])
+        }
+        try world.simulator.perform(of.fault)
+        _ = try world.sent(users)
+        try deliver(world, minutes: 7)
+        let found = try messages(of: world)
+        #expect(found.count == 1, "\(found)")
+        let words = of.isPutOff ? "has answered no push" : "has accepted no push"
+        #expect(found.first?.contains(words) == true, "\(found)")
+        try world.simulator.perform(["do": "clear"])
+        _ = try world.sent(users)
+        try world.advance(seconds: 1800)
+        try deliver(world, minutes: 2)
+        #expect(try messages(of: world) == [])
+    }
+
     /// The token of an iOS or web app of the same Firebase project, whose key Google lacks.
     @Test func oneAppsTokenStopsNobodyElse() throws {
         let world = try World.withAllServices()

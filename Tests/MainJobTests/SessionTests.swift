@@ -97,8 +97,10 @@ import Turnstone
     @Test(
         "of the alerts that wait for an activity and its session, it gets the newest once",
         arguments: ["SAs", "ASa", "Sas", "SaS", "ASs", "AsS", "Ass", "SSa", "saS", "Saa", "SAa"],
-        [0, 1, 2])
+        [0, 1, 2, 11, 12])
     func newestAlert(calls: String, faults: Int64) throws {
+        // The session goes on after the faults.
+        let goesOn = faults > 10
         let world = try World()
         for number in 1...2 { try world.listen(number) }
         #expect(try world.send(9) == "queued")
@@ -110,12 +112,17 @@ import Turnstone
         }
         if faults > 0 {
             try world.simulator.perform([
-                "do": "apns-fault", "status": 429, "retry_after": 30, "count": .integer(faults),
+                "do": "apns-fault", "status": 429, "retry_after": 30,
+                "count": .integer(faults % 10),
             ])
         }
-        for _ in 1...8 {
-            try world.advance(seconds: 16)
+        for round in 1...8 {
+            try world.advance(seconds: 14)
             try world.run("deliver")
+            // A push that waits for its verdict's sake is looked at again a second later.
+            try world.advance(seconds: 2)
+            try world.run("deliver")
+            if goesOn, round <= 2 { _ = try world.send(calls.count + round) }
         }
         try world.advance(seconds: 2400)
         for _ in 1...2 { try world.run("deliver") }
@@ -129,6 +136,41 @@ import Turnstone
         }
         try alerts(1, among: "S")
         try alerts(2, among: "SA")
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test(
+        "an alert that is sent to a session while an activity's own update takes it over comes once",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func alertAtOnce() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        #expect(try world.send(2, ["alert": ["title": "Gate", "body": "A7"]]) == "held")
+        try world.advance(seconds: 16)
+        // Stopped for two seconds before it is accepted, when it has read what waits for the session.
+        let update = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-f", "-o", "/dev/null", "-e", "trace=rename", "-e",
+                "inject=rename:delay_enter=2000000:when=1", "--",
+                Programs.path("live-activity"),
+            ], input: JSON.text(world.updating(["step": 3], of: ["activityId": "activity-1"])),
+            entries: world.environment.map { "\($0.key)=\($0.value)" })
+        usleep(700_000)
+        try world.run("deliver")
+        #expect(try Answer(event: update.end().stdout).status == 202)
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 16)
+        }
+        let alerted = try world.simulator.pushes().filter {
+            $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(
+            Set(alerted.map { $0["token"]?.string }) == [token(1), token(2)] && alerted.count == 2)
+        #expect(try world.shown()[1]?.last == 3)
         #expect(world.spooled().isEmpty)
     }
 

@@ -66,6 +66,8 @@ import Turnstone
         for id in [busy, scheduled] {
             let report = try world.report(id)
             #expect(report["state"] == "done" && report["counts"] == ["accepted": 18])
+            let reasons = report["devices"]?.array?.compactMap { $0.object?["reason"] }
+            #expect(reasons == [], "of an attempt in a former queue")
         }
         #expect(try world.accepted() == ["apns": 12, "fcm": 12, "web": 12])
         #expect(world.spooled().isEmpty)

@@ -79,6 +79,42 @@ import Turnstone
         #expect(try Answer(event: ended.stdout).status == 200)
     }
 
+    @Test("a message to a token that nobody had goes to who has it then, not to what replaced it")
+    func tokenRegisteredAgain() throws {
+        let world = try World()
+        try world.register(token(1), of: 1)
+        try replaceToken(world)
+        let id = try world.sent(["devices": [.string(token(1))], "title": "Hello"])
+        try world.register(token(1), of: 1)
+        try world.run("deliver")
+        #expect(try world.simulator.pushes().map { $0["token"] } == [.string(token(1))])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test(
+        "a damaged document of one player of a phone hinders nothing that the other one does",
+        arguments: ["replaces", "leaves", "is erased"])
+    func damagedOther(what: String) throws {
+        let world = try world()
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        let name = try #require(world.state.files().keys.first { $0.hasSuffix("/2.json") })
+        try world.state.write("{", to: name)
+        switch what {
+        case "replaces":
+            try replaceToken(world)
+            let devices = try world.document(1)["devices"]?.array
+            #expect(devices?.map { $0.object?["token"] } == [.string(token(2))])
+        case "leaves":
+            let path = "/register/\(token(1))"
+            #expect(try world.ask("register", "DELETE", path, by: 1).status == 200)
+        default:
+            let event = world.message("DELETE", "/api/users/1")
+            let answer = try Answer(event: world.startBackend("users", event).end().stdout)
+            #expect(answer.status == 200, "\(answer.body)")
+            #expect(answer.json?.object?["erased"]?.object?["devices"] == 1)
+        }
+    }
+
     /// Lets both players know their phone by its second token, each by another id.
     private func giveTwoIDs(_ world: World) throws {
         try replaceToken(world)

@@ -63,7 +63,30 @@ import Turnstone
         return try Answer(event: String(decoding: ended.output, as: UTF8.self)).status == 200
     }
 
-    @Test func aCodeInTheProfileMakesAKeyOnce() throws {
+    /// Ends a key by its own request.
+    private func revoke(_ key: String?) throws {
+        let listed = try keys(key)
+        let id = try #require(listed.last?.object?["id"]?.string)
+        let ended = try world.start(
+            "api-keys",
+            [
+                "method": "DELETE", "path": .string("/api-keys/\(id)"),
+                "headers": ["X-API-Key": .string(key ?? "")],
+            ]
+        ).end()
+        #expect(try Answer(event: ended.stdout).status == 200)
+    }
+
+    /// The working keys of the player to whom a key belongs.
+    private func keys(_ key: String?) throws -> [JSONValue] {
+        let ended = try world.start(
+            "api-keys",
+            ["method": "GET", "path": "/api-keys", "headers": ["X-API-Key": .string(key ?? "")]]
+        ).end()
+        return try Answer(event: ended.stdout).json?.object?["api_keys"]?.array ?? []
+    }
+
+    @Test func aCodeInTheProfileMakesOneKey() throws {
         let (code, token) = try begin("Ann Go")
         #expect(try confirm("Ann Go", token).status == 403)
         try write("<p>Hi!<b> \(code.uppercased())</b></p>\n&lt;script&gt;")
@@ -71,7 +94,17 @@ import Turnstone
         #expect(answer.status == 200, "\(answer.body)")
         #expect(answer.body["user_id"] == "1")
         #expect(answer.body["username"] == "Ann Go")
-        #expect(try works(answer.body["api_key"]?.string))
+        let key = answer.body["api_key"]?.string
+        #expect(try works(key))
+        // The answer may have been lost, so the same caller gets it again.
+        try world.advance(seconds: 60)
+        #expect(try confirm("Ann Go", token).body == answer.body)
+        #expect(try keys(key).count == 1)
+        // Not once the code is out of the profile, and not once the key has ended.
+        try write("Hi!")
+        #expect(try confirm("Ann Go", token).status == 403)
+        try write(code)
+        try revoke(key)
         #expect(try confirm("Ann Go", token).status == 401)
         // The key alone was stored, as a digest, and OGS's operators have nothing to complain about.
         let report = try world.simulator.perform(["do": "report"])
@@ -121,11 +154,65 @@ import Turnstone
             "body": ["username": "Ann Go", "token": .string(token)],
         ]
         let running = try (0..<5).map { _ in try world.start("signup", body) }
-        let statuses = try running.map { program in
-            try Answer(event: String(decoding: program.end().output, as: UTF8.self)).status
-        }
-        #expect(statuses.filter { $0 == 200 }.count == 1, "\(statuses)")
-        #expect(statuses.filter { $0 == 401 }.count == 4, "\(statuses)")
+        let answers = try running.map { try Answer(event: $0.end().stdout) }
+        #expect(answers.allSatisfy { $0.status == 200 }, "\(answers)")
+        let made = Set(answers.map { $0.json?.object?["api_key"]?.string })
+        #expect(made.count == 1, "\(made)")
+        #expect(try keys(made.first ?? nil).count == 1)
+    }
+
+    @Test(
+        "wherever a confirmation is killed, the same one makes the key, and only one",
+        .enabled(if: SystemCalls.isPossible), arguments: 1...24)
+    func killed(call: Int) throws {
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        let body: JSONValue = [
+            "method": "POST", "path": "/signup/confirm",
+            "body": ["username": "Ann Go", "token": .string(token)],
+        ]
+        let calls = "rename,renameat,fsync,fdatasync,write,pwrite64"
+        let cut = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
+                "inject=\(calls):signal=KILL:when=\(call)", "--",
+                "\(Programs.folder)/signup",
+            ], input: JSON.text(body), entries: world.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        let answer = try confirm("Ann Go", token)
+        #expect(answer.status == 200, "killed at call \(call): \(answer.body) \(cut.stderr)")
+        let key = answer.body["api_key"]?.string
+        #expect(try keys(key).count == 1)
+        #expect(try works(key))
+    }
+
+    @Test func aKeyThatWasErasedIsNotMadeAgain() throws {
+        world.variables["TURNSTONE_SERVER_KEY"] = "server-key-1-of-thirty-two-bytes"
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        let key = try confirm("Ann Go", token).body["api_key"]?.string
+        let erased = try world.start(
+            "users",
+            [
+                "method": "DELETE", "path": "/api/users/1",
+                "headers": ["Authorization": "Key server-key-1-of-thirty-two-bytes"],
+            ]
+        ).end()
+        #expect(try Answer(event: erased.stdout).status == 200)
+        #expect(try confirm("Ann Go", token).status == 401)
+        #expect(try !works(key))
+    }
+
+    @Test func aCodeMakesNoKeyForAnotherPlayerOfThatName() throws {
+        let (code, token) = try begin("Ann Go")
+        try write(code)
+        #expect(try confirm("Ann Go", token).status == 200)
+        try world.simulator.perform(["do": "player", "player": 1, "name": "Anna"])
+        try world.simulator.perform([
+            "do": "player", "player": 3, "name": "Ann Go", "about": .string(code),
+        ])
+        #expect(try confirm("Ann Go", token).status == 401)
     }
 
     @Test func aSecondSignupLeavesTheFirstKeyUnlessAskedTo() throws {
@@ -198,7 +285,8 @@ import Turnstone
     @Test func aCodeServesOnceThoughTheClockWasAhead() throws {
         let (code, proof) = try begin("Ann Go")
         try write(code)
-        #expect(try confirm("Ann Go", proof).status == 200)
+        let key = try confirm("Ann Go", proof).body["api_key"]?.string
+        try revoke(key)
         try world.advance(seconds: 31 * 60)
         let (other, token) = try begin("Bob")
         try write(other, player: 2)

@@ -167,6 +167,19 @@ import Unix
         #expect(try roles() == ["ann": ["admin"]])
     }
 
+    @Test("a folder in the place of a file is met by a reader, and the file is made again")
+    func folderInPlace() throws {
+        try setRole("admin", of: ann)
+        let path = "\(scratch.folder.path)/\(file)"
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.createDirectory(
+            atPath: "\(path)/x", withIntermediateDirectories: true)
+        let failure = #expect(throws: Failure.self) { try roles() }
+        #expect(failure?.disposition == .later(seconds: 1))
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
     @Test(
         "what is in the place of a file refuses no change, and makes way", arguments: [true, false])
     func inPlace(ofFile: Bool) throws {
@@ -344,7 +357,7 @@ import Unix
         #expect(profile?.sessionCount == 7)
     }
 
-    @Test("it is made from the start if a change has given it up meanwhile")
+    @Test("it is made from the start if a change has given it up between two parts")
     func givenUpMeanwhile() throws {
         try setRole("admin", of: ann)
         let path = "\(scratch.folder.path)/audience/index.json"
@@ -355,6 +368,33 @@ import Unix
             if parts.count == 100 { #expect(Files.remove(path)) }
         }
         #expect(parts == Array(1...100) + Array(1...256))
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    @Test("it is made from the start if a change has given it up while a part was made")
+    func givenUpInPart() throws {
+        try setRole("admin", of: ann)
+        let folder = scratch.folder.path
+        let path = "\(folder)/audience/index.json"
+        try FileManager.default.removeItem(atPath: path)
+        // Ann's part is the one after 0x49 others, and waits for a change of hers.
+        let (isHeld, isDue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let change = Thread {
+            _ = try? Scratch.open(folder).users[UserID("ann")!].holding { (_, _) in
+                isHeld.signal()
+                isDue.wait()
+                Thread.sleep(forTimeInterval: 0.3)
+                #expect(Files.remove(path))
+            }
+        }
+        change.start()
+        isHeld.wait()
+        var parts: [Int] = []
+        try scratch.state.audience.prepare(within: .minutes(1)) { part in
+            parts.append(part)
+            if parts == Array(1...0x49) { isDue.signal() }
+        }
+        #expect(parts == Array(1...0x49) + Array(1...256))
         #expect(try roles() == ["ann": ["admin"]])
     }
 

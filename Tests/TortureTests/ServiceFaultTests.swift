@@ -70,6 +70,121 @@ import Turnstone
         try attempt(Row("FCM: the connection ends, pushes taken and not"), ground(.fcm), faults)
     }
 
+    @Test("a TCP reset with all pushes to FCM in flight loses nothing")
+    func fcmTcpReset() throws {
+        let row = Row("FCM: a TCP reset with 39 requests in flight, taken and not")
+        let ground = try ground(.fcm)
+        for _ in 0..<Length.times(5, few: 1) {
+            for isAccepted in [true, false] {
+                let trial = try ground.trial()
+                // The first push goes alone. Those that follow its answer get none.
+                try ground.simulator.perform([
+                    "do": "fcm-fault", "kind": "delay", "ms": 1, "count": 1,
+                ])
+                try ground.simulator.perform([
+                    "do": "fcm-fault", "kind": "stall", "accepted": .bool(isAccepted),
+                ])
+                let deliver = try trial.start("deliver")
+                try ground.simulator.waitForRequests(40)
+                try ground.simulator.perform(["do": "drop", "service": "fcm", "reset": true])
+                try ground.simulator.perform(["do": "clear"])
+                _ = try deliver.end()
+                let verdict = try trial.verdict()
+                #expect(verdict.repeated == (isAccepted ? 39 : 0))
+                row.count(verdict, "taken: \(isAccepted)")
+            }
+        }
+        try row.report()
+    }
+
+    @Test("TLS to FCM that fails loses nothing")
+    func fcmTls() throws {
+        let faults = ["close", "reset", "garble", "cut"].flatMap { kind in
+            Length.sample([1, 2, 3], few: 2).map { count -> [JSONObject] in
+                [
+                    [
+                        "do": "tls-fault", "service": "fcm", "kind": .string(kind),
+                        "count": .integer(Int64(count)),
+                    ]
+                ]
+            }
+        }
+        try attempt(
+            Row("FCM: TLS that fails: closed, reset, plain text, cut"), ground(.fcm, players: 6),
+            faults, losesAnswers: false)
+    }
+
+    @Test("a limit of FCM's streams that falls to 1 in the middle and rises again")
+    func fcmSettings() throws {
+        let faults = Length.sample([1, 5, 20], few: 2).flatMap { fall in
+            Length.sample([1, 10], few: 2).map { rise -> [JSONObject] in
+                [
+                    [
+                        "do": "settings", "service": "fcm", "streams": 1,
+                        "after": .integer(Int64(fall)),
+                    ],
+                    [
+                        "do": "settings", "service": "fcm", "streams": 100,
+                        "after": .integer(Int64(fall + rise)),
+                    ],
+                ]
+            }
+        }
+        try attempt(
+            Row("FCM: SETTINGS that lower the limit to 1 in the middle and raise it again"),
+            ground(.fcm), faults, losesAnswers: false)
+    }
+
+    @Test(
+        "FCM that cannot be found or reached loses nothing",
+        arguments: [
+            ("dns", "https://no-such-gateway.invalid"), ("refused", "https://127.0.0.1:1"),
+        ])
+    func fcmUnreachable(name: String, address: String) throws {
+        let sentence = name == "dns" ? "a name that does not resolve" : "a connection refused"
+        let row = Row("FCM: \(sentence), then mended", test: "fcmUnreachable")
+        let ground = try ground(.fcm, players: 6)
+        for _ in 0..<Length.times(5, few: 1) {
+            let trial = try ground.trial()
+            trial.variables["FCM_BASE_URL"] = address
+            _ = try trial.start("deliver").end()
+            trial.variables["FCM_BASE_URL"] = nil
+            row.count(try trial.verdict(), name, losesAnswers: false)
+        }
+        try row.report()
+    }
+
+    /// Each takes as long as a client waits for a sign of life.
+    @Test(
+        "FCM that stops reading loses nothing", arguments: Length.isLong ? [nil, 0, 1, 20] : [nil])
+    func fcmDeaf(after: Int?) async throws {
+        var command: JSONObject = ["do": "deaf", "service": "fcm"]
+        command["after"] = after.map { .integer(Int64($0)) }
+        let place = after.map { "after request \($0)" } ?? "before the handshake"
+        try await deafen(
+            .fcm, command, "FCM: a gateway that stops reading \(place)", test: "fcmDeaf")
+    }
+
+    @Test("a browser's push service that reads nothing loses nothing")
+    func webDeaf() async throws {
+        try await deafen(
+            .web, ["do": "web-deaf"], "Web Push: a push service that reads nothing", test: "webDeaf"
+        )
+    }
+
+    private func deafen(
+        _ service: PushService, _ command: JSONObject, _ fault: String, test: String
+    ) async throws {
+        try await onItsOwnThread {
+            let row = Row(fault, test: test)
+            let trial = try ground(service).trial()
+            try trial.ground.simulator.perform(command)
+            _ = try trial.start("deliver").end(timeLimit: 300)
+            row.count(try trial.verdict(), fault)
+            try row.report()
+        }
+    }
+
     @Test("429 and 5xx from FCM wait and lose nothing")
     func fcmBusy() throws {
         let faults = [429, 500, 503].flatMap { everies("fcm-fault", ["status": .integer($0)]) }

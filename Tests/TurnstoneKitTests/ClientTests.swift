@@ -79,6 +79,76 @@ import TurnstoneKit
         #expect(await past.pauses == [.zero])
     }
 
+    /// A number beyond all reason is no reason to come back at once.
+    @Test(arguments: ["31536001", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+    func aPauseOfMoreThanAYearIsAYear(field: String) async {
+        let script = Script([.init(status: 503, headers: ["Retry-After": field]), keys])
+        await #expect(throws: TurnstoneError.later(after: .seconds(31_536_000), "status 503")) {
+            try await script.player().keys()
+        }
+        #expect(await script.pauses == [])
+    }
+
+    @Test(
+        "an address that is none of an installation is said so, and nothing is sent",
+        arguments: [
+            "push.example.org", "file:///etc/passwd", "https://push.example.org/?a=b",
+            "https://push.example.org/#a",
+        ])
+    func addresses(text: String) async throws {
+        let script = Script([keys])
+        let client = PlayerClient(
+            at: try #require(URL(string: text)), player: "1", key: "0a", transport: script)
+        await #expect(
+            throws: TurnstoneError.unreachable("\(text) is not the address of an installation")
+        ) { try await client.keys() }
+        #expect(await script.requests.isEmpty)
+    }
+
+    @Test(
+        "an error tells a person what went wrong, and a program whether to try again",
+        arguments: [
+            (
+                TurnstoneError.later(after: .seconds(2), "busy"), "busy",
+                Duration?.some(.seconds(2)), true
+            ),
+            (.unauthorized("Invalid API key"), "Invalid API key", nil, false),
+            (.refused(status: 422, "no"), "no (status 422)", nil, false),
+            (.broken(status: 502, "status 502"), "status 502", nil, true),
+            (.unreachable("x: offline"), "The server cannot be reached: x: offline", nil, true),
+            (.cancelled, "The request was cancelled.", nil, false),
+        ])
+    func descriptions(
+        error: TurnstoneError, text: String, pause: Duration?, isTemporary: Bool
+    ) {
+        #expect((error as any Error).localizedDescription == text)
+        #expect(error.retryAfter == pause)
+        #expect(error.isTemporary == isTemporary)
+    }
+
+    @Test func literalsAreJSONValues() {
+        let value: JSONValue = ["language": "de", "tags": ["rank": 12, "x": 1.5], "on": [true]]
+        #expect(
+            value
+                == .object([
+                    "language": .string("de"),
+                    "tags": .object(["rank": .int(12), "x": .double(1.5)]),
+                    "on": .array([.bool(true)]),
+                ]))
+    }
+
+    @Test func anOutcomeThatIsNotKnownStaysItsWord() throws {
+        let text = """
+            {"notifications": [{"id": "n", "at": "2026-11-21T12:00:00.000Z", "platform": "web", "outcome": "teleported", "explanation": "x"}],
+             "next": null, "stopped": false}
+            """
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .custom { _ in Date(timeIntervalSince1970: 0) }
+        let history = try decoder.decode(NotificationHistory.self, from: Data(text.utf8))
+        #expect(history.notifications.first?.outcome == "teleported")
+        #expect(history.notifications.first?.outcome != .accepted)
+    }
+
     /// The answer may be lost after the work was done.
     @Test func whatFailsOnTheWayIsNotRepeated() async {
         let script = Script([])

@@ -110,14 +110,46 @@ struct Sending {
     private func add(
         to known: Device, of user: UserID
     ) throws(Failure) -> ActivityFeed.Addition? {
+        var alerting: String?
+        while true {
+            let held = alerting
+            let addition = try holding(session: held) { () throws(Failure) in
+                try add(to: known, of: user, held, &alerting)
+            }
+            if alerting == held { return addition }
+        }
+    }
+
+    /// Runs `body` while holding a session's document, if one is given.
+    private func holding<Result>(
+        session: String?, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let session else { return try body() }
+        return try state.sessions[session].holding { (_, _) throws(Failure) in try body() }
+    }
+
+    /// - Parameters:
+    ///   - held: the session whose document is held.
+    ///   - alerting: set to the device's session if an alert waits there. The state may take it over only while
+    ///     the session's document is held, or a drainer might send the alert at the same moment.
+    private func add(
+        to known: Device, of user: UserID, _ held: String?, _ alerting: inout String?
+    ) throws(Failure) -> ActivityFeed.Addition? {
         let id = try newID(for: user)
-        return try state.users[user].update { (document) throws(Failure) in
+        return try state.users[user].update {
+            (document) throws(Failure) -> ActivityFeed.Addition? in
             guard let device = document.device(known.token, id: known.id),
                 call.target.matches(device),
                 let index = document.devices.firstIndex(where: { $0.token == device.token })
             else { return nil }
             let session = try state.session(of: device)
             if session?.hasEnded(for: device.joined) == true { return .ended }
+            if held != device.sessionID,
+                session?.feed(for: device.joined)?.waiting?.aps["alert"] != nil
+            {
+                alerting = device.sessionID
+                return nil
+            }
             var feed = device.activity ?? ActivityFeed()
             try dropLostCarrier(of: &feed)
             // A listener that joined after the session's last state did not get that state, but the others

@@ -29,9 +29,7 @@ struct Confirmation {
         let address = request.address ?? ""
         try signups.count(.attempts(address: address))
         guard let proof = try signups.proof(of: token, for: name, at: request.time) else {
-            throw .refused(
-                .unauthenticated,
-                "this code has expired, was used, or is for another name; ask for a new one")
+            throw unusable
         }
         // Only now, so that nobody can spend another's attempts without a token for the name.
         try signups.count(.attemptsOfOne(address: address, name: name))
@@ -44,17 +42,13 @@ struct Confirmation {
                 "the code is not in the profile of \(profile.name) yet; save it there and try again"
             )
         }
-        guard try signups.use(proof, at: request.time) else {
-            throw .refused(.unauthenticated, "this code was used already; ask for a new one")
-        }
-        do throws(Failure) { return try makeKey(for: profile) } catch {
-            // The player need not change the profile again.
-            do throws(Failure) { try signups.giveBack(proof) } catch { Log().failure(error) }
-            throw error
-        }
+        return try makeKey(proof, for: profile)
     }
 
-    private func makeKey(for profile: PlayerProfile) throws(Failure) -> JSONObject {
+    /// Makes the proof's key, or finds it: the answer to an earlier request may have been lost.
+    private func makeKey(
+        _ proof: Signups.Proof, for profile: PlayerProfile
+    ) throws(Failure) -> JSONObject {
         // The app's own users may have numbers, too. A key shows that the operator knows a user as the
         // player.
         if let known = try state.users[profile.player].read(), !known.isPlayer,
@@ -67,25 +61,34 @@ struct Confirmation {
         }
         let description = "signup"
         let others = revokesOthers ? try state.keys.list(of: profile.player).map(\.id) : []
-        let key: String
+        let made: Keys.Listed?
         do throws(Failure) {
-            key = try state.keys.create(
-                for: profile.player, description: description, at: request.time)
+            made = try state.keys.create(
+                proof.key, for: profile.player, description: description, at: request.time)
         } catch {
             // If there are as many keys as allowed, the others must go first.
             guard error.disposition == .refused(.conflict), !others.isEmpty else { throw error }
             try revoke(others, of: profile.player)
-            key = try state.keys.create(
-                for: profile.player, description: description, at: request.time)
+            made = try state.keys.create(
+                proof.key, for: profile.player, description: description, at: request.time)
         }
-        try revoke(others, of: profile.player)
-        Log().event("made a key by signup", ["player": .string("\(profile.player)")])
+        guard let made else { throw unusable }
+        if try signups.use(proof, at: request.time) {
+            Log().event("made a key by signup", ["player": .string("\(profile.player)")])
+        }
+        try revoke(others.filter { $0 != made.id }, of: profile.player)
         return [
-            "api_key": .string(key), "user_id": .string("\(profile.player)"),
+            "api_key": .string(proof.key), "user_id": .string("\(profile.player)"),
             "username": .string(profile.name),
-            "created_at": .string(CalendarDate(request.time).text),
+            "created_at": .string(CalendarDate(made.key.created).text),
             "description": .string(description),
         ]
+    }
+
+    private var unusable: Failure {
+        .refused(
+            .unauthenticated,
+            "this code has expired, was used, or is for another name; ask for a new one")
     }
 
     private func revoke(_ ids: [String], of player: PlayerID) throws(Failure) {

@@ -6,9 +6,11 @@
 //   out   GET 200 {"signup": "ogs-profile", "site"}, or {"signup": "off"}
 //         POST 200 {"code", "token", "expires_at", "username"}
 //         confirm: 200 {"api_key": 64 hex digits, "user_id", "username", "created_at", "description"}
-//   else  400 malformed, 401 the token is unknown, expired or used, 403 the code is not in the profile, 404
-//         signup is off, or no such player, 409 no further key for this player, 429 too many attempts,
-//         503 Online-Go.com does not answer or is not asked at present
+//   else  400 malformed, 401 the token is unknown or expired, or its key has ended, 403 the code is not in
+//         the profile, 404 signup is off, or no such player, 409 no further key for this player, 429 too
+//         many attempts, 503 Online-Go.com does not answer or is not asked at present
+//
+// A repeated confirmation answers the same key.
 //
 // A code in a profile is public. Only the caller who asked for it has its token, without which it is
 // worthless.

@@ -8,20 +8,37 @@ import Unix
 struct Reasons {
     private let timeline: Timeline
     private let look: Look?
-    private let record: PlayerRecord?
+    /// `nil` if it could not be read.
+    private let record: PlayerRecord??
     private let isQueued: Bool
     private var now: Timestamp { timeline.now }
     private var document: User { timeline.document }
 
-    init(_ timeline: Timeline, look: Look?, record: PlayerRecord?, isQueued: Bool) {
+    init(_ timeline: Timeline, look: Look?, record: PlayerRecord??, isQueued: Bool) {
         self.timeline = timeline
         self.look = look
         self.record = record
         self.isQueued = isQueued
     }
 
-    func all() throws(Failure) -> [JSONObject] {
-        try devices() + preferences() + services() + looks() + turns()
+    func all(_ gaps: inout Gaps) -> [JSONObject] {
+        var found = devices() + preferences()
+        func add(_ find: () throws(Failure) -> [JSONObject]) {
+            found += gaps.read("reasons") { () throws(Failure) in try find() } ?? []
+        }
+        add { () throws(Failure) in try services() }
+        if isQueued {
+            found.append(
+                reason(.queued, "Something for the user is queued and not delivered yet."))
+        }
+        var pause: BackOff?
+        add { () throws(Failure) in
+            pause = try timeline.state.backOff()
+            return []
+        }
+        add { () throws(Failure) in try looks(pause) }
+        add { () throws(Failure) in try turns() }
+        return found
     }
 
     private func reason(
@@ -127,16 +144,12 @@ struct Reasons {
                     \(failure.reason). Pushes are tried again.
                     """))
         }
-        if isQueued {
-            found.append(
-                reason(.queued, "Something for the user is queued and not delivered yet."))
-        }
         return found
     }
 
     // MARK: Whether anybody looks
 
-    private func looks() throws(Failure) -> [JSONObject] {
+    private func looks(_ pause: BackOff?) throws(Failure) -> [JSONObject] {
         guard timeline.user.player != nil, document.isPlayer else {
             return [
                 reason(
@@ -147,7 +160,8 @@ struct Reasons {
                     """)
             ]
         }
-        guard let record else {
+        guard let known = record else { return [] }
+        guard let record = known else {
             return document.hasDevice(for: timeline.state.services)
                 ? [
                     reason(
@@ -156,7 +170,7 @@ struct Reasons {
                 ] : []
         }
         var found: [JSONObject] = []
-        if let pause = try timeline.state.backOff(), pause.isActive(at: now) {
+        if let pause, pause.isActive(at: now) {
             found.append(
                 reason(
                     .paused, "No games are looked at until \(text(pause.until))."))

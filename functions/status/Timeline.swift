@@ -6,70 +6,128 @@ import Store
 import Turnstone
 import Unix
 
-/// The answer of `GET /api/status/{user}`.
+/// The answer of `GET /api/status/{user}`. Each part is read on its own: one that cannot be read leaves the
+/// others.
 struct Timeline {
     let user: UserID
+    /// An empty one if it cannot be read.
     let document: User
     let state: State
     let spools: Spools
     let variables: Variables
     let now: Timestamp
-    private let request: Request
 
     /// How long the receipts may be read.
     private static let receiptTime = Interval.milliseconds(2500)
+    /// What is told from the user's document.
+    private static let documentParts = ["reasons", "devices", "preferences", "turns", "waiting"]
 
-    init(of user: UserID, _ request: Request) throws(Failure) {
-        state = try State(request.variables)
-        guard let document = try state.users[user].read() else {
-            throw .refused(
-                .notFound,
-                "nothing is known about this user: no device was registered, or the user was erased"
-            )
-        }
+    private init(of user: UserID, _ document: User?, _ state: State, _ request: Request) {
         self.user = user
-        self.document = document
-        self.request = request
+        self.document = document ?? User()
+        self.state = state
         spools = state.spools
         variables = request.variables
         now = request.time
     }
 
-    func answer() throws(Failure) -> JSONObject {
+    /// - Throws: not found if nothing is known about the user; misconfigured if there is no state folder to
+    ///   look at.
+    static func answer(about user: UserID, _ request: Request) throws(Failure) -> JSONObject {
         let limit = try request.number("limit", in: 1...500) ?? 100
         let place = try request.receiptsPlace()
         var answer: JSONObject = [
-            "success": true, "user": .string(user.text), "at": .string(CalendarDate(now).text),
+            "success": true, "user": .string(user.text),
+            "at": .string(CalendarDate(request.time).text),
         ]
-        let look = try user.player.flatMap { (player) throws(Failure) in
-            try state.looks[player].read()
+        var gaps = Gaps(in: request.variables.stateFolder)
+        do throws(Failure) {
+            let state = try State(request.variables)
+            let document = try document(of: user, in: state, &gaps)
+            let timeline = Timeline(of: user, document, state, request)
+            let parts = timeline.parts(isKnown: document != nil, &gaps)
+            for member in parts.members { answer.append(member.name, member.value) }
+            let events = gaps.read("events") { () throws(Failure) in
+                try timeline.events(from: place, limit: limit)
+            }
+            for member in events?.members ?? [] { answer.append(member.name, member.value) }
+        } catch {
+            switch error.disposition {
+            case .refused: throw error
+            case .misconfigured where error.cause != State.untested: throw error
+            default: gaps.add(error, parts: documentParts + ["events"])
+            }
         }
-        let record = try user.player.flatMap { (player) throws(Failure) in
-            try state.watch.read(player)?.playerRecord
+        for member in gaps.members.members { answer.append(member.name, member.value) }
+        return answer
+    }
+
+    /// - Returns: `nil` if it cannot be read.
+    private static func document(
+        of user: UserID, in state: State, _ gaps: inout Gaps
+    ) throws(Failure) -> User? {
+        let stored = state.users[user]
+        do throws(Failure) {
+            if let document = try stored.read() { return document }
+            // A file in the place of the folder looks like a document that is not there.
+            _ = try systemCalls(Files.names(in: Files.parent(of: stored.path)))
+        } catch {
+            gaps.add(error, parts: documentParts)
+            return nil
         }
-        let waiting = try waitingInQueues()
-        answer["reasons"] = .array(
-            try Reasons(self, look: look, record: record, isQueued: !waiting.isEmpty).all().map {
-                .object($0)
-            })
-        answer["devices"] = .array(document.devices.map { description(of: $0) })
-        answer["preferences"] = document.preferences.listing
-        answer["lastNotificationAt"] = document.lastNotification.map {
-            .string(CalendarDate($0).text)
+        throw .refused(
+            .notFound,
+            "nothing is known about this user: no device was registered, or the user was erased")
+    }
+
+    /// - Parameter isKnown: whether the user's document could be read.
+    private func parts(isKnown: Bool, _ gaps: inout Gaps) -> JSONObject {
+        let look = gaps.read("look", "turns", "reasons") { () throws(Failure) in
+            try user.player.flatMap { (player) throws(Failure) in
+                try state.looks[player].read()
+            }
         }
-        if let record { answer["look"] = .object(description(of: record, look)) }
-        answer["turns"] = .array(turns(look))
-        answer["waiting"] = .array(waiting)
+        let record = gaps.read("look", "reasons") { () throws(Failure) in
+            try user.player.flatMap { (player) throws(Failure) in
+                try state.watch.read(player)?.playerRecord
+            }
+        }
+        var parts = JSONObject()
+        if isKnown {
+            let waiting = gaps.read("waiting", "reasons") { () throws(Failure) in
+                try waitingInQueues()
+            }
+            let reasons = Reasons(
+                self, look: look ?? nil, record: record, isQueued: waiting?.isEmpty == false)
+            parts["reasons"] = .array(reasons.all(&gaps).map { .object($0) })
+            parts["devices"] = .array(document.devices.map { description(of: $0) })
+            parts["preferences"] = document.preferences.listing
+            parts["lastNotificationAt"] = document.lastNotification.map {
+                .string(CalendarDate($0).text)
+            }
+            parts["waiting"] = waiting.map { .array($0) }
+        }
+        if let record = record ?? nil {
+            parts["look"] = .object(description(of: record, look ?? nil))
+        }
+        if isKnown { parts["turns"] = .array(turns(look ?? nil)) }
+        return parts
+    }
+
+    private func events(
+        from place: ReceiptHistory.Place?, limit: Int
+    ) throws(Failure) -> JSONObject {
         let deadline = Instant.now + Self.receiptTime
         var history = try ReceiptHistory(of: document.ids(of: user), in: spools, from: place)
         var events: [JSONValue] = []
         while events.count < limit, let receipt = try history.next(until: deadline) {
             events.append(.object(event(receipt)))
         }
-        answer["events"] = .array(events)
-        answer["next"] = history.isAtEnd ? .null : .string(history.place.text)
-        answer["stopped"] = .bool(events.count < limit && !history.isAtEnd)
-        return answer
+        return [
+            "events": .array(events),
+            "next": history.isAtEnd ? .null : .string(history.place.text),
+            "stopped": .bool(events.count < limit && !history.isAtEnd),
+        ]
     }
 
     // MARK: What is known

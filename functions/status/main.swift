@@ -7,7 +7,8 @@
 //   out   200 {"success": true, "at", "ready", "problems", "cycles"?, "queues"?, "pushes"?, "devices"?,
 //         "unavailable"?: parts that cannot be read now}
 //         {user}: 200 {"success": true, "user", "at", "reasons": [{"reason", "message", "action"?}],
-//         "devices", "preferences", "look"?, "turns", "waiting", "events", "next", "stopped"}
+//         "devices", "preferences", "look"?, "turns", "waiting", "events", "next", "stopped"}; with
+//         "problems" and "unavailable" if parts cannot be read
 //   else  400 malformed, 401 missing or unknown server key, 404 nothing is known about the user
 //
 // Neither answer has a token or a key in it.
@@ -25,5 +26,5 @@ serve(
         guard let user = UserID(request[parameter: "user"]) else {
             throw .malformed(UserID.rule)
         }
-        return .ok(.object(try Timeline(of: user, request).answer()))
+        return .ok(.object(try Timeline.answer(about: user, request)))
     })

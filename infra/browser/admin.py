@@ -107,11 +107,11 @@ def sound():
     shard = hashlib.sha256(str(PLAYER).encode()).hexdigest()[:2]
     put(f"users/{shard}/{PLAYER}.json", {
         "version": 1, "revision": 1, "keys": [SECRET],
-        "devices": [{"token": TOKEN, "registered_at": NOW - 40 * 24 * HOUR, "name": "<b>Ann's</b> phone", "reached_at": NOW - HOUR}],
+        "devices": [{"token": TOKEN, "registered_at": NOW - 40 * 24 * HOUR, "name": "<b>Ann's</b> \u202ephone", "reached_at": NOW - HOUR}],
         "ledger": [{"game": 101, "phase": "play", "moves": 37, "last_move": NOW - 2 * HOUR, "notice": 1}], "notices": 1})
     put(f"looks/{shard}/{PLAYER}.json", {
         "version": 1, "revision": 1, "at": NOW - 20_000, "skipped": 0,
-        "games": [{"id": 101, "name": "Old friends", "phase": "play", "current_player": PLAYER, "moves": 37, "last_move": NOW - 2 * HOUR}]})
+        "games": [{"id": 101, "name": "\u2067Old friends", "phase": "play", "current_player": PLAYER, "moves": 37, "last_move": NOW - 2 * HOUR}]})
     put("cycle.json", {"version": 1, "completed_at": NOW - 20_000, "cycles": [
         {"at": NOW - 20_000 - 30_000 * (19 - n), "took": 80 + 7 * n, "due": 5, "looked": 5, "unchanged": 4, "notices": n % 2} for n in range(20)]})
     put(f"watch/{shard}/{PLAYER}", "")
@@ -302,6 +302,7 @@ with sync_playwright() as playwright:
         for words in ("1 game waits for the player, and each was told already", "<b>Ann's</b> phone", "Old friends", "The push service took it",
                       "the games were answered meanwhile", "The device is gone"):
             expect(words in shown, f"no {words!r} in {shown[:300]}")
+        expect(not re.search("[\u202a-\u202e\u2066-\u2069]", shown), "a name turns what stands around it")
         rows = page.locator("#timeline table").last.locator("tbody tr").count()
         expect(rows == 100, f"{rows} events")
         page.locator("#timeline button", has_text="Earlier").click()
@@ -312,6 +313,23 @@ with sync_playwright() as playwright:
         page.locator("#user").press("Enter")
         page.locator("#problem", has_text="nothing is known about this user").wait_for()
         said.clear()  # the browser's own line about 404
+
+    @step("a player's timeline names a file that cannot be read, and shows the rest")
+    def _():
+        for place, missing, rest in (("delivery.json", "reasons", "Old friends"), ("receipts", "events", "The receipts cannot be read now")):
+            path = state / place
+            kept = path.rename(state.parent / "kept") if path.exists() else None
+            path.write_text("") if place == "receipts" else path.mkdir()
+            page.locator("#user").fill(str(PLAYER))
+            page.locator("#user").press("Enter")
+            page.locator("#timeline p", has_text=f"Missing or incomplete for that: {missing}.").wait_for()
+            shown = text("#timeline")
+            for words in (str(path), "What to do:", "1 game waits for the player", rest):
+                expect(words in shown, f"no {words!r} in {shown[:400]}")
+            accessible(f"a timeline without {place}")
+            path.unlink() if place == "receipts" else path.rmdir()
+            if kept:
+                kept.rename(path)
 
     @step("nothing shows a token or a key")
     def _():
@@ -339,7 +357,7 @@ with sync_playwright() as playwright:
         def _():
             happens()
             expect_problem(wrong, remedy)
-            # Nothing else is wrong.
+            # Without the cause, it works.
             installation.begin()
             refresh()
             expect(text("#verdict") == "Everything works.", text("#problems"))

@@ -221,6 +221,19 @@ with sync_playwright() as playwright:
         page.reload()
         page.locator("#turn-on").wait_for()
 
+    @step("a registration that the server refuses leaves no subscription in the browser")
+    def _():
+        for answer, wanted in [(dict(status=409, json={"error": "x"}), "Too many devices"), (dict(status=401, json={"error": "x"}), "This key does not work"),
+                               (None, "cannot be reached")]:
+            page.route("**/register", lambda route: route.fulfill(**answer) if answer else route.abort())
+            page.click("#turn-on")
+            until(lambda: wanted in text("#problem"), text("#problem"))
+            until(lambda: page.evaluate("localStorage.getItem('fake')") is None, f"{wanted}: it has a subscription")
+            expect("are on" not in text("#browser-state"), text("#browser-state"))
+            page.unroute("**/register")
+            page.reload()
+            page.locator("#turn-on").wait_for()
+
     @step("notifications are turned on by the keyboard")
     def _():
         page.focus("#turn-on")
@@ -250,6 +263,7 @@ with sync_playwright() as playwright:
     def _():
         for number, answer in enumerate([dict(status=429, json={"error": "too many"}), dict(status=200, body="<html>"), None]):
             page.route("**/api/devices", lambda route: route.fulfill(**answer) if answer else route.abort())
+            page.evaluate("document.querySelector('#problem').textContent = ''")
             page.goto(f"{home}#key={str(number) * 64}&player={player}")
             until(lambda: text("#problem") != "", "no problem")
             expect(key in page.evaluate("localStorage.account"), f"the key was replaced: {answer}")
@@ -315,6 +329,101 @@ with sync_playwright() as playwright:
         history = text("#history")
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
         seen("history")
+
+    @step("a push that arrives leaves the history that was loaded")
+    def _():
+        def entry(number, outcome="accepted"):
+            return {"id": f"n{number}", "at": f"2026-11-26T07:{number:02}:00.000Z", "kind": "message", "platform": "web", "device": None, "deviceName": f"No {number}",
+                    "outcome": outcome, "reason": None, "explanation": "x"}
+
+        stored = [entry(number) for number in range(45, 0, -1)]
+
+        def answer(route):
+            start = int((re.search(r"after=(\d+)", route.request.url) or [0, 0])[1])
+            end = start + 20
+            route.fulfill(json={"success": True, "notifications": stored[start:end], "next": str(end) if end < len(stored) else None, "stopped": False})
+
+        rows = page.locator("#history li")
+        names = lambda: re.findall(r"No (\d+)", text("#history"))
+        pushed = "navigator.serviceWorker.dispatchEvent(new MessageEvent('message', {data: 'pushed'}))"
+        page.route("**/api/notifications?*", answer)
+        page.reload()
+        until(lambda: rows.count() == 20, rows.count())
+        for wanted in (40, 45):
+            page.click("#history-more")
+            until(lambda: rows.count() == wanted, rows.count())
+        # A new one; what waited was tried again.
+        stored[0]["outcome"] = "waiting"
+        page.evaluate(pushed)
+        until(lambda: "Is tried again soon" in text("#history"), text("#history")[:200])
+        expect(rows.count() == 45, f"{rows.count()} are left of 45")
+        stored[0] = entry(46)
+        stored.insert(0, entry(47))
+        page.evaluate(pushed)
+        until(lambda: "No 47" in text("#history"), text("#history")[:200])
+        expect(names() == [str(number) for number in (47, 46, *range(44, 0, -1))], names())
+        expect(page.locator("#history-more").is_hidden(), "older ones are offered")
+        # More than a page of new ones: what is between is not known, so the list ends before it.
+        stored[:0] = [entry(number) for number in range(59, 47, -1)] + [{**one, "id": f"m{one['id']}"} for one in stored[:20]]
+        page.evaluate(pushed)
+        until(lambda: names()[0] == "59", names())
+        expect(rows.count() == 20 and page.locator("#history-more").is_visible(), rows.count())
+        page.unroute("**/api/notifications?*")
+
+    @step("the history shows what this page does not know yet by its raw word")
+    def _():
+        entries = [{"id": f"n{outcome}", "at": "2026-11-26T07:00:00.000Z", "kind": kind, "platform": platform, "device": None, "deviceName": None, "outcome": outcome,
+                    "reason": reason, "explanation": "x"} for outcome, reason, kind, platform in
+                   [("accepted", None, "turn", "web"), ("teleported", None, "turn", "web"), ("teleported", "{why}", "x", "fridge"), ("constructor", "constructor", "constructor", "constructor"),
+                    ("superseded", "constructor", None, "ios")]]
+        page.route("**/api/notifications?*", lambda route: route.fulfill(json={"success": True, "notifications": entries, "next": None, "stopped": False}))
+        page.reload()
+        until(lambda: page.locator("#history li").count() == len(entries), text("#history") + text("#problem"))
+        shown = text("#history")
+        for wanted in ("Delivered to the push service", "teleported", "teleported ({why})", "fridge", "constructor (constructor)", "out of date. (constructor)"):
+            expect(wanted in shown, f"no {wanted!r} in {shown!r}")
+        expect(text("#problem") == "", text("#problem"))
+        page.unroute("**/api/notifications?*")
+        page.reload()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
+    @step("a foreign name turns nothing but itself")
+    def _():
+        names = ["\u202egnp.ecived\u2066", "\u05d0\u05d1\u05d2", "Ann"]
+        page.route("**/api/devices", lambda route: route.fulfill(json={"data": [
+            {"id": f"d{number}", "platform": "web", "deviceName": name, "createdAt": None, "updatedAt": None, "reachedAt": "2026-11-26T07:00:00.000Z"}
+            for number, name in enumerate(names)]}))
+        game = {"game_id": 7, "game_name": names[0], "opponent": names[0], "is_your_turn": True, "last_move_timestamp": 0, "expiration": 0}
+        page.route("**/diagnostics/*", lambda route: route.fulfill(json={"monitored_games": [game]}))
+        page.reload()
+        until(lambda: page.locator("#devices li").count() == len(names), text("#devices"))
+        until(lambda: "ecived" in text("#waiting"), text("#waiting"))
+        found = page.evaluate("""() => [...document.querySelectorAll("#devices li")].map(row => [...row.querySelectorAll("bdi")].map(one => one.getBoundingClientRect().left))""")
+        for lefts in found:
+            expect(len(lefts) == 3 and lefts == sorted(lefts), f"the facts are not in their order: {found}")
+        controls = page.evaluate("document.documentElement.outerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069]/g)")
+        expect(controls is None, f"{controls}")
+        page.unroute("**/api/devices")
+        page.unroute("**/diagnostics/*")
+        page.reload()
+        page.locator("#waiting li").first.wait_for()
+
+    @step("a key that was revoked is said in words, not that notifications are on")
+    def _():
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+        page.route("**/diagnostics/*", lambda route: route.fulfill(status=401, json={"error": "Invalid API key"}))
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        until(lambda: "This key does not work" in text("#browser-state"), text("#browser-state"))
+        expect(page.locator("#test").is_hidden() and page.locator("#turn-on").is_hidden(), "what needs the key is offered")
+        expect(page.locator("#turn-off").is_visible(), "the browser cannot be taken off")
+        page.unroute("**/diagnostics/*")
+        page.route("**/register", lambda route: route.fulfill(status=401, json={"error": "Invalid API key"}))
+        page.reload()
+        until(lambda: "This key does not work" in text("#browser-state"), text("#browser-state"))
+        expect(page.evaluate("localStorage.getItem('fake')") is not None, "the subscription is lost")
+        page.unroute("**/register")
+        page.reload()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
 
     @step("the history says in each language why a push was not sent")
     def _():
@@ -432,6 +541,16 @@ with sync_playwright() as playwright:
             deliver_until(data, notifications, f"nothing is shown for {data!r}")
             bodies.update(one["body"] for one in notifications())
         expect("There is news about your games." in bodies, "not the page's own text")
+
+    @step("a malformed push keeps its tag and its address, so a later one replaces it")
+    def _():
+        page.evaluate("async () => (await (await navigator.serviceWorker.ready).getNotifications()).forEach(one => one.close())")
+        until(lambda: not notifications(), "they do not close")
+        for number, members in enumerate([{"title": "T1", "actions": [{"action": "a"}]}, {"title": "T2", "body": "B", "dir": "up"}, {"title": 7}, {"body": 7, "vibrate": "x"}]):
+            address = f"https://a.example/{number}"
+            deliver_until(json.dumps({"notification": {"tag": "same", "navigate": address, **members}}),
+                          lambda: any((one["data"] or {}).get("navigate") == address for one in notifications()), f"nothing is shown for {members}")
+            expect([one["tag"] for one in notifications()] == ["same"], notifications())
 
     worker = context.service_workers[0]
 
@@ -764,7 +883,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.2.1", text("#version"))
+        until(lambda: text("#version") == "1.3.0", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):

@@ -70,8 +70,15 @@ async function subscribe(client) {
     throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
   const earlier = await registration()
-  const id = await client.register(subscription, browserName())
-  await keepRegistration({...client.account, id, title: "Turnstone", body: text("push.body")})
+  let id
+  try {
+    id = await client.register(subscription, browserName())
+    await keepRegistration({...client.account, id, title: "Turnstone", body: text("push.body")})
+  } catch (failure) {
+    // A subscription that was registered before is tried again at the next start. Another is of no use.
+    if (!earlier) await subscription.unsubscribe().catch(() => {})
+    throw failure
+  }
   // A renewal has the same id. Another id names a subscription that this browser no longer has.
   if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
 }

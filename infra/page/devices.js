@@ -1,9 +1,9 @@
 // The player's devices.
 
-import {button, make, the} from "./elements.js"
-import {ago, text} from "./texts.js"
+import {button, line, make, the} from "./elements.js"
+import {ago, known, text} from "./texts.js"
 
-export const deviceName = (platform, name) => name || text(`devices.${platform}`)
+export const deviceName = (platform, name) => name || known(`devices.${platform}`, platform)
 
 /// devices: as the client lists them. own: the id of this browser. remove: a button's work, for an id.
 export function showDevices(devices, own, remove) {
@@ -11,10 +11,10 @@ export function showDevices(devices, own, remove) {
     const name = deviceName(platform, given)
     const label = text("devices.remove")
     const facts = [name]
-    if (given) facts.push(text(`devices.${platform}`))
+    if (given) facts.push(deviceName(platform))
     if (id === own) facts.push(text("browser.title"))
     if (reachedAt) facts.push(text("devices.reached", {ago: ago(Date.parse(reachedAt))}))
-    return make("li", {}, facts.join(" · "), button(label, () => remove(id), {className: "quiet", ariaLabel: `${label}: ${name}`}))
+    return make("li", {}, line(facts), button(label, () => remove(id), {className: "quiet", ariaLabel: `${label}: ${name}`}))
   })
   if (rows.length === 0) rows.push(make("li", {}, text("devices.none")))
   the("devices").replaceChildren(...rows)

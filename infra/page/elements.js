@@ -3,12 +3,19 @@
 /// The element with an id.
 export const the = id => document.getElementById(id)
 
+/// Takes out the controls with which a foreign name could turn the direction of what is shown.
+export const plain = value => typeof value === "string" ? value.replace(/[\u202a-\u202e\u2066-\u2069]/g, "") : value
+
 /// Makes an element. Text is always text, never markup.
 export function make(name, properties = {}, ...children) {
-  const element = Object.assign(document.createElement(name), properties)
-  element.append(...children)
+  const element = document.createElement(name)
+  for (const [key, value] of Object.entries(properties)) element[key] = plain(value)
+  element.append(...children.map(plain))
   return element
 }
+
+/// Makes a line of facts. Each has a direction of writing of its own.
+export const line = facts => make("span", {}, ...facts.flatMap(fact => [" · ", make("bdi", {}, fact)]).slice(1))
 
 /// Shows how something went, or what the problem is.
 export function tell(status, problem = "") {

@@ -16,17 +16,22 @@ const lookEvery = 30_000
 /// How often, and how many times, a test's receipt is looked for.
 const testPause = 1500, testLooks = 20
 
-putErrors(failureText)
+// What failed may have changed this browser's state: the key may be revoked.
+putErrors(failure => {
+  showBrowser()
+  return failureText(failure)
+})
 
 let client = null
 
 async function showBrowser() {
   const on = await isOn()
-  const reason = obstacle()
-  the("browser-state").textContent = text(on ? "browser.on" : reason ?? "browser.off")
+  const reason = client?.isRefused ? "failure.key" : obstacle()
+  the("browser-state").textContent = text(reason ?? (on ? "browser.on" : "browser.off"))
   const focused = document.activeElement
   the("turn-on").hidden = on || reason !== null
-  the("turn-off").hidden = the("test").hidden = !on
+  the("turn-off").hidden = !on
+  the("test").hidden = !on || reason !== null
   the("copy-link").hidden = reason !== "browser.homeScreen"
   // A hidden button loses the keyboard's focus: its counterpart takes it.
   if (focused === the("turn-on") && on) the("turn-off").focus()
@@ -37,6 +42,7 @@ const look = latest(() => client.diagnostics().catch(failure => ({failure})), fo
   if (found.failure) {
     tell("", failureText(found.failure))
     the("problem").dataset.of = "look"
+    showBrowser()
   } else {
     showGames(found)
     if (the("problem").dataset.of === "look") tell(the("status").textContent)
@@ -90,8 +96,8 @@ async function show() {
     return
   }
   const renewal = async () => {
-    await renew(client)
-    await Promise.all([showBrowser(), listDevices()])
+    await renew(client).finally(showBrowser)
+    await listDevices()
   }
   const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
   const failed = parts.find(part => part.status === "rejected")

@@ -25,36 +25,36 @@ Se déconnecter de ce navigateur
 在此浏览器中退出登录
 
 revoke
-Revoke the key, too: its link then works in no browser
-Auch den Schlüssel sperren: Der Link gilt dann in keinem Browser mehr
+Revoke the key, too: its link then works nowhere
+Auch den Schlüssel sperren: Der Link gilt dann nirgends mehr
 Révoquer aussi la clé : le lien ne marchera plus nulle part
-キーも無効にする (リンクはどのブラウザでも使えなくなります)
-키도 폐기하기 (링크는 어느 브라우저에서도 쓸 수 없습니다)
-同时撤销密钥：链接在任何浏览器中都将失效
+キーも無効にする (リンクは使えなくなります)
+키도 폐기하기 (링크를 더는 쓸 수 없습니다)
+同时撤销密钥：链接将失效
 
 badLink
-This link or key is incomplete. Copy all of it, or ask for a new link.
-Der Link oder Schlüssel ist unvollständig. Kopiere ihn ganz oder bitte um einen neuen Link.
-Ce lien ou cette clé est incomplet. Copiez-le en entier ou demandez un nouveau lien.
-リンクかキーが不完全です。全体をコピーするか、新しいリンクをもらってください。
-링크나 키가 완전하지 않습니다. 전체를 복사하거나 새 링크를 요청하세요.
-链接或密钥不完整。请完整复制，或索取新的链接。
+This link or key is incomplete. Copy all of it.
+Der Link oder Schlüssel ist unvollständig. Kopiere ihn ganz.
+Ce lien ou cette clé est incomplet. Copiez-le en entier.
+リンクかキーが不完全です。全体をコピーしてください。
+링크나 키가 완전하지 않습니다. 전체를 복사하세요.
+链接或密钥不完整。请完整复制。
 
 noStorage
-This browser keeps nothing. Allow cookies and site data, and try again.
-Dieser Browser speichert nichts. Erlaube Cookies und Websitedaten, und versuche es noch einmal.
-Ce navigateur ne conserve rien. Autorisez les cookies et données de site, puis réessayez.
-このブラウザには保存できません。Cookie とサイトデータを許可し、もう一度お試しください。
-이 브라우저에 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하고 다시 시도하세요.
-此浏览器无法保存。请允许 Cookie 和网站数据，然后重试。
+This browser keeps nothing. Allow cookies and site data.
+Dieser Browser speichert nichts. Erlaube Cookies und Websitedaten.
+Ce navigateur ne conserve rien. Autorisez les cookies et données de site.
+このブラウザには保存できません。Cookie とサイトデータを許可してください。
+이 브라우저에 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하세요.
+此浏览器无法保存。请允许 Cookie 和网站数据。
 
 switch
-Signed in as player {from}. Continue as player {to}?
-Angemeldet als Spieler {from}. Als Spieler {to} weitermachen?
-Connecté comme joueur {from}. Continuer comme joueur {to} ?
-プレイヤー {from} でサインイン中です。プレイヤー {to} で続けますか?
-플레이어 {from}(으)로 로그인되어 있습니다. 플레이어 {to}(으)로 계속할까요?
-已登录为棋手 {from}。要以棋手 {to} 继续吗?
+Switch from player {from} to player {to}?
+Von Spieler {from} zu Spieler {to} wechseln?
+Passer du joueur {from} au joueur {to} ?
+プレイヤー {from} から {to} に切り替えますか?
+플레이어 {from}에서 {to}(으)로 바꿀까요?
+要从棋手 {from} 切换到 {to} 吗?
 
 copy.copy
 Copy
@@ -105,12 +105,12 @@ Lien ou clé API
 链接或 API 密钥
 
 signedOut.done
-You are signed out. This browser has forgotten your key.
-Du bist abgemeldet. Dieser Browser hat deinen Schlüssel vergessen.
-Vous êtes déconnecté. Ce navigateur a oublié votre clé.
-サインアウトしました。このブラウザからキーを削除しました。
-로그아웃했습니다. 이 브라우저에서 키를 지웠습니다.
-您已退出登录。此浏览器已删除您的密钥。
+You are signed out.
+Du bist abgemeldet.
+Vous êtes déconnecté.
+サインアウトしました。
+로그아웃했습니다.
+您已退出登录。
 
 signedOut.left
 The server could not be told: {why}
@@ -273,20 +273,20 @@ Les notifications exigent une adresse en https://.
 通知需要 https:// 地址。
 
 browser.homeScreen
-On iPhone and iPad, notifications need this page on the home screen. Copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
-Auf iPhone und iPad muss diese Seite auf dem Home-Bildschirm sein. Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
-Sur iPhone et iPad, cette page doit être sur l’écran d’accueil. Copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
-iPhone と iPad では、このページをホーム画面に追加します。リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
-iPhone과 iPad에서는 이 페이지를 홈 화면에 추가하세요. 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
-在 iPhone 和 iPad 上，需要把此页面添加到主屏幕：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
+For notifications on iPhone and iPad, copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Für Benachrichtigungen auf iPhone und iPad: Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Pour être averti sur iPhone et iPad, copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+iPhone と iPad で通知を受け取るには、リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+iPhone과 iPad에서 알림을 받으려면 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+要在 iPhone 和 iPad 上接收通知：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
 
 browser.private
-This looks like a private window. Notifications work in a normal window.
-Das scheint ein privates Fenster zu sein. In einem normalen Fenster gehen Benachrichtigungen.
-Cela semble être une fenêtre privée. Les notifications fonctionnent dans une fenêtre normale.
-プライベートウィンドウのようです。通常のウィンドウなら通知を使えます。
-사생활 보호 창인 것 같습니다. 일반 창에서는 알림이 작동합니다.
-这似乎是隐私窗口。在普通窗口中可以使用通知。
+This looks like a private window. Use a normal one.
+Das scheint ein privates Fenster zu sein. Nimm ein normales.
+Cela semble être une fenêtre privée. Utilisez une fenêtre normale.
+プライベートウィンドウのようです。通常のウィンドウを使ってください。
+사생활 보호 창인 것 같습니다. 일반 창을 사용하세요.
+这似乎是隐私窗口。请使用普通窗口。
 
 browser.unsupported
 This browser cannot receive notifications. Try Firefox, Chrome, Edge or Safari.
@@ -297,15 +297,15 @@ Ce navigateur ne peut pas recevoir de notifications. Essayez Firefox, Chrome, Ed
 此浏览器无法接收通知。请使用 Firefox、Chrome、Edge 或 Safari。
 
 browser.denied
-This browser blocks notifications from this page (private windows always do). Allow them beside the address, and reload.
-Dieser Browser blockiert Benachrichtigungen dieser Seite (private Fenster immer). Erlaube sie neben der Adresse und lade neu.
-Ce navigateur bloque les notifications de cette page (les fenêtres privées toujours). Autorisez-les près de l’adresse, et rechargez.
-このブラウザはこのページの通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可し、再読み込みしてください。
-이 브라우저가 이 페이지의 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하고 새로 고치세요.
-此浏览器阻止了此页面的通知（隐私窗口总是如此）。请在地址旁允许，然后刷新。
+This browser blocks notifications (private windows always do). Allow them beside the address, and reload.
+Dieser Browser blockiert Benachrichtigungen (private Fenster immer). Erlaube sie neben der Adresse und lade neu.
+Ce navigateur bloque les notifications (les fenêtres privées toujours). Autorisez-les près de l’adresse, et rechargez.
+このブラウザは通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可し、再読み込みしてください。
+이 브라우저가 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하고 새로 고치세요.
+此浏览器阻止了通知（隐私窗口总是如此）。请在地址旁允许，然后刷新。
 
 browser.dismissed
-Notifications are not allowed yet. Press again, and choose Allow.
+Not allowed yet. Press again, and choose Allow.
 Noch nicht erlaubt. Drücke noch einmal und wähle „Zulassen“.
 Pas encore autorisé. Appuyez de nouveau et choisissez Autoriser.
 まだ許可されていません。もう一度押し、「許可」を選んでください。
@@ -489,12 +489,12 @@ Enregistrer
 保存
 
 preferences.saved
-Your preferences are saved.
-Deine Einstellungen sind gespeichert.
-Vos préférences sont enregistrées.
+Preferences saved.
+Einstellungen gespeichert.
+Préférences enregistrées.
 設定を保存しました。
 설정을 저장했습니다.
-偏好设置已保存。
+已保存。
 
 preferences.mute
 Mute
@@ -561,12 +561,12 @@ Plus anciennes
 更早的
 
 history.stopped
-The search was stopped. Older ones may follow.
-Die Suche wurde angehalten. Es kann Älteres geben.
-La recherche s’est arrêtée. Il peut y en avoir d’autres.
-検索を中断しました。続きがあるかもしれません。
-검색을 멈췄습니다. 더 있을 수 있습니다.
-搜索已停止。可能还有更早的。
+Older ones may follow.
+Es kann Ältere geben.
+Il peut y en avoir d’autres.
+さらに古い通知があるかもしれません。
+이전 알림이 더 있을 수 있습니다.
+可能还有更早的。
 
 history.test
 Test
@@ -761,8 +761,8 @@ Trop d’appareils. Retirez-en un d’abord.
 设备太多。请先移除一个。
 
 failure.changed
-Your preferences changed elsewhere. Check them, and save again.
-Deine Einstellungen wurden anderswo geändert. Prüfe und speichere sie noch einmal.
+Your preferences changed elsewhere. Check and save them again.
+Deine Einstellungen wurden anderswo geändert. Prüfe und speichere sie erneut.
 Vos préférences ont changé ailleurs. Vérifiez-les et enregistrez de nouveau.
 設定がほかで変更されました。確認して、もう一度保存してください。
 다른 곳에서 설정이 바뀌었습니다. 확인하고 다시 저장하세요.
@@ -881,20 +881,20 @@ Online-Go.com에 보이는 그대로 이름을 입력하세요.
 请按 Online-Go.com 显示的样子输入名字。
 
 signup.expired
-This code has expired or was used. Ask for another one.
-Dieser Code ist abgelaufen oder wurde schon verwendet. Fordere einen neuen an.
-Ce code a expiré ou a déjà servi. Demandez-en un autre.
-このコードは期限切れか使用済みです。新しいコードを取得してください。
-이 코드는 만료되었거나 이미 사용되었습니다. 새 코드를 받으세요.
-此代码已过期或已使用。请重新获取。
+This code has expired. Ask for another one.
+Dieser Code ist abgelaufen. Fordere einen neuen an.
+Ce code a expiré. Demandez-en un autre.
+このコードは期限切れです。新しいコードを取得してください。
+이 코드는 만료되었습니다. 새 코드를 받으세요.
+此代码已过期。请重新获取。
 
 signup.notYet
-The code is not in the profile yet. Save the profile, and try again.
-Der Code steht noch nicht im Profil. Speichere es und versuche es noch einmal.
-Le code n’est pas encore dans le profil. Enregistrez-le et réessayez.
-コードはまだプロフィールにありません。保存して、もう一度お試しください。
-코드가 아직 프로필에 없습니다. 저장하고 다시 시도하세요.
-个人资料中还没有此代码。请保存后再试。
+The code is not in the profile yet. Save it there.
+Der Code steht noch nicht im Profil. Speichere es.
+Le code n’est pas encore dans le profil. Enregistrez-le.
+コードはまだプロフィールにありません。保存してください。
+코드가 아직 프로필에 없습니다. 저장하세요.
+个人资料中还没有此代码。请保存。
 
 signup.unknown
 Online-Go.com knows no player of this name.

@@ -43,12 +43,13 @@ export function showTexts() {
   for (const part of document.querySelectorAll("section")) part.ariaLabel = part.querySelector("h2")?.textContent ?? null
 }
 
-export const isText = name => table.has(name)
-
 /// A text, such as `games.title`, with `{name}` replaced by the value of that name.
 export function text(name, values = {}) {
   return table.get(name)[Object.keys(languages).indexOf(language)].replace(/\{(\w+)\}/g, (_, value) => values[value])
 }
+
+/// A text if there is one of this name: a newer server may know more words than this page.
+export const known = (name, otherwise) => table.has(name) ? text(name) : otherwise
 
 /// "3 hours ago", for milliseconds since 1970.
 export const ago = milliseconds => relative(Math.min(0, milliseconds - Date.now()))

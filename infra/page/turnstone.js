@@ -2,7 +2,7 @@
 // reference/client.html shows what it answers, with examples.
 
 /// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
-export const version = "1.2.1"
+export const version = "1.3.0"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
@@ -23,7 +23,7 @@ export async function ask(method, path, body, headers = {}, base = home) {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
   }).catch(() => { throw new Failure(0, "") })
-  // What has no JSON is of something in between, or cut.
+  // An answer without JSON is a proxy's, or was cut off.
   const answer = await response.json().catch(() => null)
   if (!response.ok || !answer)
     throw new Failure(response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))
@@ -39,12 +39,15 @@ export class Client {
   /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
   /// base: where the installation is, with a slash at the end.
   constructor(account, base = home) {
-    Object.assign(this, {account, base})
+    Object.assign(this, {account, base, isRefused: false})
   }
 
-  /// As the function `ask`, with the key.
+  /// As the function `ask`, with the key. After a 401, `isRefused` is true: the key was revoked, or never worked.
   ask(method, path, body, headers) {
-    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers}, this.base)
+    return ask(method, path, body, {"X-API-Key": this.account.key, ...headers}, this.base).catch(failure => {
+      this.isRefused ||= failure.status === 401
+      throw failure
+    })
   }
 
   /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.

@@ -1,8 +1,8 @@
 // The service worker. It shows pushes, opens what a click asks for, renews a subscription that the browser
-// changed, and keeps the page's files for a start without a network. It is no module: not all browsers that show
-// pushes run those as service workers.
+// changed, and keeps the page's files for a start without a network. It is a classic script, because not all
+// browsers run modules as service workers.
 
-const shell = "shell-5"
+const shell = "shell-6"
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, self.registration.scope).href)
 const recordAddress = new URL("registration", self.registration.scope).href
@@ -35,14 +35,14 @@ self.addEventListener("fetch", event => {
 })
 
 async function record() {
-  const kept = await (await caches.open("account")).match(recordAddress)
+  const kept = await caches.match(recordAddress, {cacheName: "account"})
   return kept ? await kept.json() : null
 }
 
 // ### Pushes
 
 /// Reads a declarative message (W3C Push API, section 3.3). A browser takes the permission back if a push shows
-/// nothing, so one that cannot be read gets the text that the page has left here.
+/// nothing, so one without a title gets the text that the page has left here.
 async function read(data) {
   let message = null
   try {
@@ -50,21 +50,23 @@ async function read(data) {
   } catch {
     // Handled below: there is no title.
   }
-  const found = message?.notification
-  if (typeof found?.title === "string" && found.title !== "") return {...found, app_badge: found.app_badge ?? message.app_badge}
+  const found = {app_badge: message?.app_badge, ...message?.notification}
+  if (isText(found.title) && found.title !== "") return found
   const kept = await record().catch(() => null)
-  return {title: kept?.title ?? "Turnstone", body: kept?.body ?? ""}
+  return {...found, title: kept?.title ?? "Turnstone", body: kept?.body ?? ""}
 }
+
+const isText = value => typeof value === "string"
 
 const options = found => ({icon: "icon-192.png", ...found, data: {navigate: found.navigate, actions: found.actions}})
 
 self.addEventListener("push", event => {
   event.waitUntil((async () => {
     const found = await read(event.data)
-    const all = options(found)
-    // Browsers refuse malformed options. The text and the address are worth more.
+    const all = options(found), sound = value => isText(value) ? value : undefined
+    // Browsers refuse malformed options. The text, the tag and the address are worth more.
     await self.registration.showNotification(found.title, all)
-      .catch(() => self.registration.showNotification(found.title, {body: typeof found.body === "string" ? found.body : "", data: all.data}))
+      .catch(() => self.registration.showNotification(found.title, {body: sound(found.body), tag: sound(found.tag), data: all.data}))
     const badge = found.app_badge
     if (Number.isInteger(badge) && badge >= 0) await navigator.setAppBadge?.(badge).catch(() => {})
     for (const page of await self.clients.matchAll()) page.postMessage("pushed")
@@ -73,7 +75,7 @@ self.addEventListener("push", event => {
 
 /// Only web addresses are opened; anything else opens the page.
 function target(address) {
-  if (typeof address !== "string") return self.registration.scope
+  if (!isText(address)) return self.registration.scope
   try {
     const url = new URL(address, self.registration.scope)
     if (url.protocol === "https:" || url.origin === self.location.origin) return url.href

@@ -75,11 +75,11 @@ async function showUser(user) {
     let last = found
     rows.append(events(last))
     const more = make("button", {type: "button", className: "quiet", textContent: "Earlier"})
-    more.hidden = last.next === null
+    more.hidden = !last.next
     more.addEventListener("click", () => run(more, async () => {
         last = await ask(`${path}?after=${encodeURIComponent(last.next)}`)
         rows.append(events(last))
-        more.hidden = last.next === null
+        more.hidden = !last.next
         return last.next === null ? "These are all." : ""
     }))
     the("timeline").replaceChildren(...timeline(found), rows, make("p", {}, more))

@@ -1,6 +1,6 @@
 // Tables and times, for the parts of the operator's page.
 
-import {make} from "../elements.js"
+import {make, plain} from "../elements.js"
 
 const numbers = new Intl.NumberFormat("en")
 
@@ -38,7 +38,7 @@ export function table(caption, columns, rows) {
         const cell = make(place === 0 ? "th" : "td", {className: one.number ? "number" : ""})
         if (place === 0) cell.scope = "row"
         const value = one.value(row)
-        cell.append(typeof value === "number" ? number(value) : value ?? "")
+        cell.append(typeof value === "number" ? number(value) : plain(value ?? ""))
         return cell
     })))
     const shown = make("table", {}, make("caption", {textContent: caption}), make("thead", {}, head), make("tbody", {}, ...body))

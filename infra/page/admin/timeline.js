@@ -20,10 +20,15 @@ function heading(text) { return make("h3", {textContent: text}) }
 
 /// The parts of the timeline.
 export function timeline(found) {
+    const {problems = [], unavailable = [], waiting = [], devices = [], turns = []} = found
     const parts = [heading(`User ${found.user}`)]
-    parts.push(found.reasons.length === 0
+    if (unavailable.length > 0) {
+        parts.push(make("p", {className: "bad", textContent: `Something cannot be read. Missing or incomplete for that: ${unavailable.join(", ")}.`}))
+    }
+    const known = [...problems, ...found.reasons ?? []]
+    parts.push(known.length === 0
         ? make("p", {textContent: "Nothing stands in the way of a push."})
-        : make("ul", {className: "reasons"}, ...found.reasons.map(one => make("li", {},
+        : make("ul", {className: "reasons"}, ...known.map(one => make("li", {},
             one.message, ...one.action ? [make("br"), make("strong", {textContent: "What to do: "}), one.action] : []))))
     if (found.look) {
         const {look} = found
@@ -31,29 +36,30 @@ export function timeline(found) {
             look.games === undefined ? "" : `, ${number(look.games)} active`, look.failures ? `, ${look.failures} failures in a row` : "",
             look.watched ? "." : ". Nobody looks at them now."))
     }
-    const waiting = found.waiting.map(one => `${one.what}${one.count ? ` (${one.count})` : ""} for ${service(one.service)}`)
-    if (waiting.length > 0) parts.push(make("p", {textContent: `In the queues: ${waiting.join(", ")}.`}))
-    if (found.devices.length > 0) {
+    const queued = waiting.map(one => `${one.what}${one.count ? ` (${one.count})` : ""} for ${service(one.service)}`)
+    if (queued.length > 0) parts.push(make("p", {textContent: `In the queues: ${queued.join(", ")}.`}))
+    if (devices.length > 0) {
         parts.push(table("Devices", [
             {title: "Id", value: one => one.id.slice(0, 8)}, {title: "Name", value: one => one.deviceName ?? ""},
             {title: "Platform", value: one => one.platform}, {title: "For", value: one => one.tokenType},
             {title: "Registered", value: one => moment(one.updatedAt)}, {title: "Last reached", value: one => moment(one.reachedAt)},
             {title: "State", value: one => one.quarantinedAt ? "quarantined" : one.enabled ? "in use" : "disabled"},
             {title: "Refusals", value: one => one.refused ? `${one.refused.count}: ${one.refused.reason}` : ""},
-        ], found.devices))
+        ], devices))
     }
-    if (found.turns.length > 0) {
+    if (turns.length > 0) {
         parts.push(table("Games", [
             {title: "Game", value: one => `${one.game}${one.name ? ` ${one.name}` : ""}`},
             {title: "Player's turn", value: one => one.waits === undefined ? "" : one.waits ? `yes${one.paused ? ", paused" : ""}${one.live ? ", live" : ""}` : "no"},
             {title: "Last move", value: one => moment(one.lastMoveAt)}, {title: "Notice", value: one => notices[one.notice] ?? one.notice},
-        ], found.turns))
+        ], turns))
     }
     return parts
 }
 
 /// The rows of the receipts, newest first.
 export function events(found) {
+    if (!found.events) return make("p", {className: "bad", textContent: "The receipts cannot be read now."})
     if (found.events.length === 0) {
         return make("p", {textContent: found.stopped
             ? "The receipts that could be read in time name no push to this user." : "The receipts name no push to this user."})
