@@ -1,15 +1,17 @@
 import Turnstone
 import Unix
 
-/// A lock file that documents share, locked by this thread. `flock` would make the thread wait for itself if it
-/// opened and locked the file a second time for another document.
+/// A lock file that documents share, locked by this thread.
 final class HeldLock {
     let path: String
     let file: FileDescriptor
     /// The lock file that the thread locked before this one.
     private let previous: HeldLock?
-    /// The keys of the documents for which it is held.
+    /// The keys of the documents for which it is held; 0 if it is held for none in particular.
     private var keys: [UInt64]
+
+    /// The key of no document.
+    static let anyKey: UInt64 = 0
 
     /// Records that this thread has locked a file.
     init(push path: String, _ file: FileDescriptor, for key: UInt64) {

@@ -41,10 +41,13 @@ package struct Lock: ~Copyable {
 
     /// The same for any document. A thread that holds a lock may take that of another document in the same
     /// file: it has it already.
+    ///
+    /// - Parameter longest: how long to wait; `nil` for the usual time.
     package static func holding<Result>(
-        _ place: LockPlace, _ body: (borrowing Lock) throws(Failure) -> Result
+        _ place: LockPlace, waitingUpTo longest: Interval? = nil,
+        _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let lock = try Lock(at: place)
+        let lock = try Lock(at: place, patience: longest ?? patience)
         // This use after `body` keeps the descriptors open. Without it, the lock may be lost before a body
         // that ignores its argument has begun.
         defer { lock.release() }
@@ -75,7 +78,7 @@ package struct Lock: ~Copyable {
         }
         var own: FileDescriptor?
         defer { withExtendedLifetime(own) {} }
-        if place.isOwnLocked {
+        if place.ownLocks.areHeld {
             guard case .free(let found) = try lockedIfFree(place.own) else { return nil }
             own = found
         }
@@ -106,21 +109,46 @@ package struct Lock: ~Copyable {
         return .free(file)
     }
 
-    private init(at place: LockPlace) throws(Failure) {
+    /// Runs `body` while holding the locks of two documents.
+    static func holding<Result>(
+        _ first: LockPlace, _ second: LockPlace,
+        _ body: (borrowing Lock, borrowing Lock) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // One order for all programs, so that no two wait for each other: first the shared files, which only
+        // programs of this version lock, then the documents' own, in the order in which version 2 locks them.
+        let files = [first.sharedFile, second.sharedFile].compactMap { $0 }.sorted()
+        return try holding(files: files[...]) { () throws(Failure) in
+            if first.own < second.own {
+                return try holding(first) { (one) throws(Failure) in
+                    try holding(second) { (other) throws(Failure) in try body(one, other) }
+                }
+            }
+            return try holding(second) { (other) throws(Failure) in
+                try holding(first) { (one) throws(Failure) in try body(one, other) }
+            }
+        }
+    }
+
+    private static func holding<Result>(
+        files: ArraySlice<String>, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let path = files.first else { return try body() }
+        let file = try HeldLock.holding(path, for: HeldLock.anyKey, patience: patience)
+        defer { file.release() }
+        return try holding(files: files.dropFirst(), body)
+    }
+
+    private init(at place: LockPlace, patience: Interval) throws(Failure) {
         var held: HeldLock?
         var own: FileDescriptor?
         if let key = place.key {
-            let shared: HeldLock
-            if let known = HeldLock.find(place.file) {
-                // A document's second lock would wait for the first one.
-                guard !known.holds(key) else { throw Self.busy(place.file) }
-                known.retain(for: key)
-                shared = known
-            } else {
-                shared = HeldLock(push: place.file, try Self.locked(place.file), for: key)
+            // A document's second lock would wait for the first one.
+            if HeldLock.find(place.file)?.holds(key) == true {
+                throw Self.busy(place.file, patience)
             }
+            let shared = try HeldLock.holding(place.file, for: key, patience: patience)
             do throws(Failure) {
-                if place.isOwnLocked { own = try Self.locked(place.own) }
+                if place.ownLocks.areHeld { own = try Self.locked(place.own, patience) }
             } catch {
                 shared.release()
                 throw error
@@ -128,7 +156,7 @@ package struct Lock: ~Copyable {
             held = shared
             file = shared.file
         } else {
-            file = try Self.locked(place.file)
+            file = try Self.locked(place.file, patience)
         }
         self.place = place
         self.held = held
@@ -141,17 +169,19 @@ package struct Lock: ~Copyable {
         if let held { held.release() } else { file.unlock() }
     }
 
-    private static func locked(_ path: String) throws(Failure) -> FileDescriptor {
+    fileprivate static func locked(
+        _ path: String, _ patience: Interval
+    ) throws(Failure) -> FileDescriptor {
         var removed: Instant?
         while true {
             let file = try systemCalls(Self.open(path))
-            let isLocked = try systemCalls(file.lock(patience: Self.patience))
-            guard isLocked else { throw busy(path) }
+            let isLocked = try systemCalls(file.lock(patience: patience))
+            guard isLocked else { throw busy(path, patience) }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
             if try systemCalls(file.isStill(at: path)) { return file }
             let now = Instant.now
-            guard now - (removed ?? now) <= Self.patience else {
+            guard now - (removed ?? now) <= patience else {
                 throw Failure(
                     .later(seconds: 2),
                     "unable to lock \(path): it was removed or replaced each time",
@@ -161,7 +191,7 @@ package struct Lock: ~Copyable {
         }
     }
 
-    private static func busy(_ path: String) -> Failure {
+    private static func busy(_ path: String, _ patience: Interval) -> Failure {
         Failure(
             .later(seconds: 2), "unable to lock \(path): busy for \(patience.milliseconds) ms",
             cause: FailureCause.busy)
@@ -175,6 +205,20 @@ package struct Lock: ~Copyable {
             try Files.makeFolder(Files.parent(of: path))
             return try FileDescriptor.open(path, .update)
         }
+    }
+}
+
+extension HeldLock {
+    /// Locks a file that documents share, for one of them. If the thread holds it already, it opens no second
+    /// descriptor: with that, `flock` would make it wait for itself.
+    fileprivate static func holding(
+        _ path: String, for key: UInt64, patience: Interval
+    ) throws(Failure) -> HeldLock {
+        guard let held = find(path) else {
+            return HeldLock(push: path, try Lock.locked(path, patience), for: key)
+        }
+        held.retain(for: key)
+        return held
     }
 }
 
@@ -207,7 +251,7 @@ extension Lock {
 
     /// The number in `NAME.json.lock`, if version 2 may have left one.
     private static func ownNumber(at place: LockPlace) throws(SystemError) -> Int64 {
-        place.ownLocksUntil == nil ? 0 : try number(at: place.own)
+        place.ownLocks.areGone ? 0 : try number(at: place.own)
     }
 
     private static func number(at path: String) throws(SystemError) -> Int64 {
@@ -241,7 +285,7 @@ extension Lock {
             let table = RevisionTable(in: file)
             if let own {
                 try Self.write(revision, to: own)
-                // Programs of version 2 remove documents, but no lines: there are none before all have ended.
+                // While version 2 may run, no line is made: version 2 would not remove it with its document.
                 guard try table.revision(of: key) != nil else { return }
                 try table.store(revision, of: key)
             } else {
@@ -284,7 +328,7 @@ extension Lock {
     /// Leaves nothing of a document behind that was removed, or never made.
     func discard() {
         // A process that waits for this lock sees that the file is gone, and makes a new one.
-        if place.key == nil || place.ownLocksUntil != nil { Files.remove(place.own) }
+        if place.key == nil || !place.ownLocks.areGone { Files.remove(place.own) }
     }
 
     /// Puts the number that version 2 has left into the shared file, and removes version 2's file.

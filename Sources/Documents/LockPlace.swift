@@ -10,33 +10,27 @@ package struct LockPlace {
     let key: UInt64?
     /// `NAME.json.lock`: of a document with a shared lock, what version 2 locked, or what an operator has emptied.
     let own: String
-    /// Until when programs of version 2 may run, which lock `NAME.json.lock`; `nil` if none of these files are
-    /// left.
-    let ownLocksUntil: Timestamp?
+    /// Whether version 2 has left `NAME.json.lock`, or may lock it.
+    let ownLocks: OwnLocks
 
     /// The lock of the document at `path`, in a file of its own.
     package init(of path: String) {
         own = "\(path).lock"
         file = own
         key = nil
-        ownLocksUntil = nil
+        ownLocks = .gone
     }
 
     /// The lock of the document at `path`, in one of the files in `folder`.
-    init(of path: String, _ name: LockName, in folder: String, ownLocksUntil: Timestamp?) {
+    init(of path: String, _ name: LockName, in folder: String, ownLocks: OwnLocks) {
         own = "\(path).lock"
         file = "\(folder)/\(name.file).lock"
         key = name.key
-        self.ownLocksUntil = ownLocksUntil
+        self.ownLocks = ownLocks
     }
 
-    /// Whether a program of version 2 may be running.
-    var isOwnLocked: Bool { ownLocksUntil.map { Timestamp.systemNow < $0 } ?? false }
-
-    /// One order for all programs that hold two locks of a shelf, so that no two wait for each other.
-    func precedes(_ other: LockPlace) -> Bool {
-        file == other.file ? own < other.own : file < other.file
-    }
+    /// The path of the lock file that it shares with other documents; `nil` if the file is its own.
+    var sharedFile: String? { key == nil ? nil : file }
 }
 
 /// Which of the 4,096 lock files of a shelf is a document's, and the document's key in it.

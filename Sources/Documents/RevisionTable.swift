@@ -50,15 +50,14 @@ struct RevisionTable {
 
     /// Removes the lines of a key, durably.
     func remove(_ key: UInt64) throws(SystemError) {
-        var isAny = false
         // There may be a second one if a machine has seen an old state of the file.
         while true {
             let found = try search(for: key)
             guard found.revision != nil, let place = found.place else { break }
             try file.write([UInt8](repeating: 0, count: Self.lineSize), at: place)
-            isAny = true
         }
-        if isAny { try file.synchronizeData() }
+        // Also if there was no line: a program may have removed it and been killed before this.
+        try file.synchronizeData()
     }
 
     /// Looks for a line in the one page of each level where it may be.

@@ -16,12 +16,13 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
 
     package init(
         folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false,
-        ownLocksUntil: Timestamp? = nil, recording: Recording? = nil
+        isLocal: Bool = false, ownLocks: OwnLocks = .gone, recording: Recording? = nil
     ) {
         self.folder = folder
         self.recording = recording
         options = ShelfOptions(
-            durable: durable, isCache: isCache, mayVanish: mayVanish, ownLocksUntil: ownLocksUntil)
+            durable: durable, isCache: isCache, mayVanish: mayVanish, isLocal: isLocal,
+            ownLocks: ownLocks)
     }
 
     /// The document of a key, which may not exist.
@@ -45,7 +46,7 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     private func lock(of name: DocumentName, _ path: String) -> LockPlace {
         guard let lock = name.lock else { return LockPlace(of: path) }
         let locks = "\(Files.parent(of: folder))/locks/\(Files.name(of: folder))"
-        return LockPlace(of: path, lock, in: locks, ownLocksUntil: options.ownLocksUntil)
+        return LockPlace(of: path, lock, in: locks, ownLocks: options.ownLocks)
     }
 
     /// Calls `body` with each document's file name, without its extension, in no order.

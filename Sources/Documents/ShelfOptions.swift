@@ -10,7 +10,9 @@ package struct ShelfOptions {
     /// Whether a document that was committed and has gone counts as absent, because its content can be found
     /// out again.
     let mayVanish: Bool
-    /// Until when programs of version 2 may run, each of which locks a document by a file of its own; `nil` if
-    /// none of these files are left.
-    let ownLocksUntil: Timestamp?
+    /// Whether no other machine can change a document, so that what is read under its lock is its present
+    /// state.
+    let isLocal: Bool
+    /// What is left of the lock files of version 2.
+    let ownLocks: OwnLocks
 }

@@ -13,32 +13,23 @@ extension StoredDocument {
     package func move(
         to target: StoredDocument<Content>, _ change: (inout Content) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        // One order for all programs, so that no two wait for each other.
-        if lock.precedes(target.lock) {
-            return try Lock.holding(lock) { (own) throws(Failure) in
-                try Lock.holding(target.lock) { (other) throws(Failure) in
-                    try move(own, to: target, other, change)
-                }
-            }
-        }
-        return try Lock.holding(target.lock) { (other) throws(Failure) in
-            try Lock.holding(lock) { (own) throws(Failure) in
-                try move(own, to: target, other, change)
+        try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock, target.lock) { (own, other) throws(Failure) in
+                try move(own, to: target, other, change, since: start)
             }
         }
     }
 
     private func move(
         _ own: borrowing Lock, to target: StoredDocument<Content>, _ other: borrowing Lock,
-        _ change: (inout Content) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
-        guard try target.current(other).revision == 0 else {
-            return false
-        }
+        _ change: (inout Content) throws(Failure) -> Void, since start: Instant
+    ) throws(Failure) -> Bool? {
+        guard let present = try target.current(other, since: start) else { return nil }
+        guard present.revision == 0 else { return false }
         var isMoved = false
         // A document that is not made leaves nothing behind.
         defer { if !isMoved { other.discard() } }
-        var stored = try current(own)
+        guard var stored = try current(own, since: start) else { return nil }
         var content = stored.content
         try change(&content)
         if content != stored.content {

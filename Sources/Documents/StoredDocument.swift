@@ -121,18 +121,35 @@ package struct StoredDocument<Content: Document> {
         ) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if options.isCache { clear() }
-        return try Lock.holding(lock) { (lock) throws(Failure) in
-            var stored = try current(lock)
-            // A document that is not made leaves nothing behind.
-            defer { if stored.revision == 0 { lock.discard() } }
-            return try body(stored.content) { (content) throws(Failure) in
-                guard content != stored.content else { return }
-                let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
-                let text = try next.checkedText()
-                try replace(stored.content, by: content, text)
-                lock.remember(next.revision)
-                stored = next
+        return try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock) { (lock) throws(Failure) in
+                guard var stored = try current(lock, since: start) else { return nil }
+                // A document that is not made leaves nothing behind.
+                defer { if stored.revision == 0 { lock.discard() } }
+                return try body(stored.content) { (content) throws(Failure) in
+                    guard content != stored.content else { return }
+                    let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
+                    let text = try next.checkedText()
+                    try replace(stored.content, by: content, text)
+                    lock.remember(next.revision)
+                    stored = next
+                }
             }
+        }
+    }
+
+    /// Tries something again while the file system may be showing an old state of a document. Documents that
+    /// share a lock file are not kept waiting meanwhile.
+    ///
+    /// - Parameter attempt: gets the moment of the first attempt. It takes the locks that it needs, and
+    ///   returns `nil` if it has to be tried again.
+    func whenShown<Result>(
+        _ attempt: (_ start: Instant) throws(Failure) -> Result?
+    ) throws(Failure) -> Result {
+        let start = Instant.now
+        while true {
+            if let result = try attempt(start) { return result }
+            sleep(for: .milliseconds(50))
         }
     }
 
@@ -168,15 +185,17 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or its lock.
+    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or of its own
+    /// lock.
     private func clear() {
         removeIfUnusable(path)
         clearLock()
     }
 
-    /// Removes the document's lock file if this account cannot open it. Only the holder of the election may
-    /// call this: of two simultaneous callers, one could remove the lock that the other has just made.
-    package func clearLock() { removeIfUnusable(lock.file) }
+    /// Removes the document's own lock file if this account cannot open it; one that thousands of documents
+    /// share stays. Only the holder of the election may call this: of two simultaneous callers, one could
+    /// remove the lock that the other has just made.
+    package func clearLock() { removeIfUnusable(lock.own) }
 
     private func removeIfUnusable(_ path: String) {
         do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
@@ -223,41 +242,35 @@ package struct StoredDocument<Content: Document> {
             content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
     }
 
-    /// The document, read under its lock. A cluster file system may show an older one for a while.
-    func current(_ lock: borrowing Lock) throws(Failure) -> Stored<Content> {
+    /// The document, read under its lock.
+    ///
+    /// - Parameter start: when this was first tried.
+    /// - Returns: `nil` if a cluster file system may be showing an old state: try again a little later, without
+    ///   the lock meanwhile (``whenShown(_:)``).
+    func current(
+        _ lock: borrowing Lock, since start: Instant
+    ) throws(Failure) -> Stored<Content>? {
         var committed = try lock.committedRevision()
         guard !options.isCache else { return try currentCached(committed: committed) }
-        let start = Instant.now
-        while true {
-            let bytes = try bytes()
-            if let bytes {
-                guard let stored = try Stored<Content>(bytes, path) else {
-                    throw setAsideLocked()
-                }
-                if stored.revision >= committed { return stored }
-            } else if committed == 0 || options.mayVanish {
-                return Stored(content: Content(), revision: committed)
-            }
-            if try lock.takeEmptied() {
-                committed = 0
-                continue
-            }
-            // The file system may show an old state of the number, too.
-            let known = try lock.committedRevision()
-            if known != committed {
-                committed = known
-                continue
-            }
-            if bytes == nil, copy != nil { throw missing }
-            guard Instant.now - start < .milliseconds(3000) else {
-                guard bytes != nil else { throw missing }
-                throw Failure(
-                    .later(seconds: 5),
-                    "unable to read \(path): the file system still shows an older revision than \(committed)",
-                    cause: "stale")
-            }
-            sleep(for: .milliseconds(50))
+        let bytes = try bytes()
+        let known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
+        if bytes != nil, known == nil { throw setAsideLocked() }
+        // A newer document's next commit removes an operator's file.
+        if let known, known.revision > committed { return known }
+        if committed > 0, try lock.takeEmptied() { committed = 0 }
+        if let known {
+            if known.revision >= committed { return known }
+        } else if committed == 0 || options.mayVanish {
+            return Stored(content: Content(), revision: committed)
+        }
+        if known == nil, copy != nil { throw missing }
+        guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
+        guard known != nil else { throw missing }
+        throw Failure(
+            .later(seconds: 5),
+            "unable to read \(path): the file system still shows an older revision than \(committed)",
+            cause: "stale")
     }
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.

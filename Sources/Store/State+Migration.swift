@@ -21,9 +21,7 @@ extension State {
             guard known.version < Self.version else { return known }
             if known.version < 2 { try adoptFirstLayout() }
             try removeFormerLocks()
-            askDrainersToEnd()
-            let present = LayoutVersion(
-                version: Self.version, ownLocksUntil: .systemNow + Self.longestRun)
+            let present = LayoutVersion(version: Self.version, ownLocks: .held)
             try systemCalls(Files.replace(path, with: present.text))
             return present
         }
@@ -38,34 +36,6 @@ extension State {
         throw Failure(
             .broken, "unable to remove \(locks): \(errno.reason)", cause: errno.name, file: locks)
     }
-
-    /// Asks the drainers of version 2 on this machine to end: they may run for hours.
-    private func askDrainersToEnd() {
-        var queues: [String] = []
-        do throws(SystemError) { queues = try Files.names(in: "\(folder)/spool") } catch {}
-        for queue in queues {
-            do throws(SystemError) {
-                let path = "\(folder)/spool/\(queue)/drainer.lock"
-                guard try Files.exists(path) else { continue }
-                let file = try FileDescriptor.open(path, .read)
-                if try file.isLocked() {
-                    drainer(in: try file.read(upTo: 4096, at: 0))?.terminate()
-                }
-            } catch {}
-        }
-    }
-
-    /// The drainer that a `drainer.lock` names, if it runs on this machine.
-    private func drainer(in bytes: [UInt8]) -> OtherProcess? {
-        var process: Int64?
-        do throws(JSONError) { process = try JSON.parse(bytes).object?["pid"]?.integer } catch {}
-        guard let process else { return nil }
-        return OtherProcess(process, program: "deliver")
-            ?? OtherProcess(process, program: "deliver-web")
-    }
-
-    /// The longest time that programs of version 2 run which began before the folder became version 3.
-    private static let longestRun = Interval.hours(1)
 
     /// Moves what programs of version 1 have written that began before the migration. A drainer calls it
     /// before it begins, and then once a second.
@@ -135,7 +105,7 @@ extension State {
         let file = try systemCalls(FileDescriptor.open(firstLock, .update))
         if try systemCalls(file.tryLock()) { return file }
         let bytes = try systemCalls(file.read(upTo: 4096, at: 0))
-        drainer(in: bytes)?.terminate()
+        process(of: bytes)?.terminate()
         guard try systemCalls(file.lock(patience: .seconds(8))) else {
             throw Failure(
                 .later(seconds: 5),

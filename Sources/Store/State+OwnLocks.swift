@@ -2,8 +2,8 @@ import Documents
 import Turnstone
 import Unix
 
-// Version 2 has left a lock file of each document. A document's next commit removes it, and the sweep those of
-// documents that nobody changes.
+// Version 2 has left a lock file of each document. Once no program of version 2 runs, a document's next commit
+// removes its file, and `check-turns` those of documents that nobody changes.
 
 extension State {
     /// The shelves whose documents share lock files.
@@ -11,67 +11,131 @@ extension State {
         "users", "tokens", "aliases", "keys", "activities", "sessions", "channels", "looks",
     ]
 
-    private var progressPath: String { "\(folder)/locks/swept" }
+    /// The longest time that programs of version 2 run, drainers aside, which began before the folder became
+    /// version 3.
+    private static let longestRun = Interval.hours(1)
 
-    /// Removes lock files that version 2 has left, from where the last run stopped. The numbers in them go
-    /// into the shared files. Nothing is done while programs of version 2 may run.
+    private var migrationPath: String { "\(folder)/locks/migration.json" }
+
+    /// What is left of the lock files of version 2.
+    var ownLocks: OwnLocks {
+        switch ownLockPhase {
+        case nil: .gone
+        case .left: .left
+        case .held:
+            // Read each time: the phase may end while this program runs.
+            .held { [versionPath] in
+                var bytes: [UInt8]?
+                do throws(SystemError) { bytes = try Files.contents(versionPath) } catch {}
+                guard let known = bytes.flatMap({ LayoutVersion($0) }) else { return true }
+                return known.ownLocks == .held
+            }
+        }
+    }
+
+    /// Waits for the end of all programs of version 2, and then removes the lock files that they have left.
+    /// The numbers in them go into the shared files. Each run does a part of it.
     ///
     /// - Parameter longest: how long it may take. At least one file is removed.
-    func sweepOwnLocks(within longest: Interval) throws(Failure) {
-        guard let ownLocksUntil, Timestamp.systemNow >= ownLocksUntil else { return }
-        let end = Instant.now + longest
-        var part = try sweptParts()
-        let parts = Self.shelvesSharingLocks.count * 256
-        while part < parts {
-            let shelf = Self.shelvesSharingLocks[part / 256]
-            if try sweepOwnLocks(of: shelf, hex([UInt8(part % 256)]), until: end) { part += 1 }
-            if Instant.now >= end, part < parts {
-                try systemCalls(Files.makeFolder(Files.parent(of: progressPath)))
-                return try systemCalls(
-                    Files.replace(progressPath, with: Array("\(part)".utf8), durably: false))
+    func migrateOwnLocks(within longest: Interval, at now: Timestamp) throws(Failure) {
+        guard ownLockPhase != nil else { return }
+        try systemCalls(Files.makeFolder(Files.parent(of: migrationPath)))
+        let lock = try systemCalls(FileDescriptor.open("\(folder)/locks/migration.lock", .update))
+        guard try systemCalls(lock.tryLock()) else { return }
+        defer { lock.unlock() }
+        // Another run may have gone on since this program began.
+        guard let known = try version(versionPath), known.version == Self.version,
+            let phase = known.ownLocks
+        else { return }
+        var migration = LockMigration(try systemCalls(Files.contents(migrationPath)) ?? [])
+        switch phase {
+        case .held:
+            migration.count(until: now)
+            if migration.waited >= Self.longestRun, !isFormerDrainerRunning() {
+                try setOwnLocks(.left)
+                migration = LockMigration()
             }
-        }
-        try Lock.holding(versionPath) { (_) throws(Failure) in
-            // Another state may have been put in place meanwhile.
-            guard let known = try version(versionPath), known.ownLocksUntil == ownLocksUntil else {
+        case .left:
+            try sweepOwnLocks(&migration, until: .now + longest)
+            if migration.next == Self.lockParts, migration.skipped.isEmpty {
+                try setOwnLocks(nil)
+                Files.remove(migrationPath)
                 return
             }
-            try systemCalls(
-                Files.replace(versionPath, with: LayoutVersion(version: known.version).text))
         }
-        Files.remove(progressPath)
+        try systemCalls(Files.replace(migrationPath, with: migration.text, durably: false))
     }
 
-    /// How many parts the runs so far have swept.
-    private func sweptParts() throws(Failure) -> Int {
-        let bytes = try systemCalls(Files.contents(progressPath)) ?? []
-        return max(0, Int(String(decoding: bytes, as: UTF8.self)) ?? 0)
+    private func setOwnLocks(_ phase: LayoutVersion.OwnLockPhase?) throws(Failure) {
+        try Lock.holding(versionPath) { (_) throws(Failure) in
+            // An operator may have gone back to version 2 meanwhile.
+            guard try version(versionPath)?.version == Self.version else { return }
+            try systemCalls(
+                Files.replace(
+                    versionPath, with: LayoutVersion(version: Self.version, ownLocks: phase).text))
+        }
     }
 
-    /// - Returns: whether all have been looked at.
+    /// 256 folders for each shelf.
+    static var lockParts: Int { shelvesSharingLocks.count * 256 }
+
     private func sweepOwnLocks(
-        of shelf: String, _ shard: String, until end: Instant
-    ) throws(Failure) -> Bool {
-        let folder = "\(folder)/\(shelf)/\(shard)"
+        _ migration: inout LockMigration, until end: Instant
+    ) throws(Failure) {
+        // A part that was skipped waits for the next run.
+        let again = migration.next == Self.lockParts ? migration.skipped : []
+        for part in again {
+            switch try sweepOwnLocks(of: part, until: end) {
+            case .done: migration.skipped.removeAll { $0 == part }
+            case .skipped: break
+            case .timeOver: return
+            }
+            if Instant.now >= end { return }
+        }
+        while migration.next < Self.lockParts {
+            switch try sweepOwnLocks(of: migration.next, until: end) {
+            case .done: break
+            case .skipped: migration.skipped.append(migration.next)
+            case .timeOver: return
+            }
+            migration.next += 1
+            if Instant.now >= end { return }
+        }
+    }
+
+    private enum Swept {
+        case done
+        /// A file could not be used, or was locked.
+        case skipped
+        case timeOver
+    }
+
+    private func sweepOwnLocks(of part: Int, until end: Instant) throws(Failure) -> Swept {
+        let shelf = Self.shelvesSharingLocks[part / 256]
+        let folder = "\(folder)/\(shelf)/\(hex([UInt8(part % 256)]))"
         var names: [String] = []
         do throws(SystemError) { names = try Files.names(in: folder) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
-            // `health` reports it, and the files in it are of no use.
+            // `health` reports it. The files in it are still needed.
             error.failure.recordFile()
+            return .skipped
         }
+        var isAnySkipped = false
         for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
             let document = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
             do throws(Failure) {
-                try Lock.holding(lock(ofDocumentAt: "\(folder)/\(document)")) {
-                    (lock) throws(Failure) in try lock.adoptOwn()
-                }
+                try Lock.holding(
+                    lock(ofDocumentAt: "\(folder)/\(document)"), waitingUpTo: .seconds(0)
+                ) { (lock) throws(Failure) in try lock.adoptOwn() }
             } catch {
                 guard error.isFileSpecific || error.cause == FailureCause.busy else { throw error }
                 error.recordFile()
+                isAnySkipped = true
+                continue
             }
-            if Instant.now >= end { return false }
+            if Instant.now >= end { return .timeOver }
         }
-        return true
+        return isAnySkipped ? .skipped : .done
     }
 
     /// Where the lock of the document at a path below this folder is.
@@ -91,7 +155,7 @@ extension State {
         default:
             // Only the shelf's name matters, and the document's.
             return Shelf<DocumentName, Opaque>(
-                folder: shelf, ownLocksUntil: ownLocksUntil)[named: DocumentName(hash: file)].lock
+                folder: shelf, ownLocks: ownLocks)[named: DocumentName(hash: file)].lock
         }
     }
 }

@@ -30,7 +30,7 @@ extension State {
     package func sweep(
         at now: Timestamp, reading limit: Int = 20_000, within time: Interval = .seconds(5)
     ) throws(Failure) -> Int {
-        try sweepOwnLocks(within: .seconds(2))
+        try migrateOwnLocks(within: .seconds(2), at: .systemNow)
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"

@@ -13,11 +13,11 @@ package struct State {
     package let shards: Int
     /// Whether the folder is on a file system of this machine alone.
     private(set) var isLocal = false
-    /// Until when programs of version 2 may run; `nil` if none of the locks that they made are left.
-    private(set) var ownLocksUntil: Timestamp?
+    /// What was left of the lock files of version 2 when this program began; `nil` if nothing was.
+    private(set) var ownLockPhase: LayoutVersion.OwnLockPhase?
 
     /// The version of the folder's layout that this program knows.
-    static let version: Int64 = 3
+    static let version = StateLayout.version
 
     /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`) and
     /// creates it if it is missing.
@@ -54,7 +54,9 @@ package struct State {
                 cause: FailureCause.newer)
         }
         let present = known.version < Self.version ? try migrate(path) : known
-        ownLocksUntil = present.ownLocksUntil
+        ownLockPhase = present.ownLocks
+        // Each program asks: one of version 2 may have begun before the migration and be elected after it.
+        if ownLockPhase == .held { askFormerDrainersToEnd() }
     }
 
     /// The version of the folder's layout; `nil` if the folder is new.
@@ -111,7 +113,7 @@ package struct State {
     ) -> Shelf<Key, Content> {
         Shelf(
             folder: "\(folder)/\(name)", durable: durable, isCache: isCache,
-            ownLocksUntil: ownLocksUntil, recording: recording)
+            isLocal: isLocal, ownLocks: ownLocks, recording: recording)
     }
 
     package var users: Shelf<UserID, User> {
@@ -126,7 +128,9 @@ package struct State {
     package var activities: Shelf<String, Holders> { shelf("activities") }
     package var sessions: Shelf<String, Holders> { shelf("sessions") }
     /// Transfers of devices that have begun, by the names of the tokens' documents, whose locks guard them.
-    var transfers: Shelf<DocumentName, DeviceTransfer> { Shelf(folder: "\(folder)/transfers") }
+    var transfers: Shelf<DocumentName, DeviceTransfer> {
+        Shelf(folder: "\(folder)/transfers", isLocal: isLocal)
+    }
     package var channels: Shelf<ChannelID, Channel> { shelf("channels") }
     package var keyDocuments: Shelf<DocumentName, Key> { shelf("keys") }
     package var looks: Shelf<PlayerID, Look> {

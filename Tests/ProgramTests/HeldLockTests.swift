@@ -68,10 +68,10 @@ import Unix
                 }
             default:
                 guard let path = call.text(1), Self.hasLock(path, in: state) else { continue }
-                let shared = SharedLock.path(of: path)
+                let lock =
+                    Self.sharesLock(path, in: state) ? SharedLock.path(of: path) : path + ".lock"
                 #expect(
-                    locked.contains { open[$0] == path + ".lock" || open[$0] == shared },
-                    "\(path) is replaced without its lock")
+                    locked.contains { open[$0] == lock }, "\(path) is replaced without \(lock)")
             }
         }
     }
@@ -81,6 +81,14 @@ import Unix
     private static func hasLock(_ path: String, in state: String) -> Bool {
         (path.hasSuffix(".json") || path.hasSuffix("players.index"))
             && !path.hasPrefix("\(state)/messages/") && !path.hasPrefix("\(state)/outgoing/")
+    }
+
+    /// Whether it is a document of a shelf whose documents share lock files.
+    private static func sharesLock(_ path: String, in state: String) -> Bool {
+        let shelf = path.dropFirst(state.count + 1).split(separator: "/").first
+        return [
+            "users", "tokens", "aliases", "keys", "activities", "sessions", "channels", "looks",
+        ].contains(shelf)
     }
 
     /// A program that is stopped inside of the work that a lock guards.

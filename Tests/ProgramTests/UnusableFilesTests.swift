@@ -132,19 +132,32 @@ struct UnusableFilesTests {
 
     @Test(
         "a user whose own document or its lock cannot be read is erased",
-        arguments: Fault.allCases, ["", ".lock", ".new", nil])
-    func ownDocument(fault: Fault, suffix: String?) throws {
-        let shared = SharedLock.file(of: document("ann"))
-        if suffix == nil {
-            try state.write("", to: shared)
-            try give()
-        }
-        fault.make("\(state.path)/\(suffix.map { document("ann") + $0 } ?? shared)")
+        arguments: Fault.allCases, ["", ".lock", ".new"])
+    func ownDocument(fault: Fault, suffix: String) throws {
+        fault.make("\(state.path)/\(document("ann"))\(suffix)")
         let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
         #expect(answer.status == 200, "\(answer.body) \(log)")
         #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 404)
         var status = stat()
         #expect(lstat("\(state.path)/\(document("ann"))", &status) != 0)
+    }
+
+    @Test(
+        "a lock file that users share is not removed with one of them, and it is said that it cannot be used",
+        arguments: Fault.allCases)
+    func sharedLock(fault: Fault) throws {
+        let shared = SharedLock.file(of: document("ann"))
+        try state.write("", to: shared)
+        try give()
+        fault.make("\(state.path)/\(shared)")
+        let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
+        #expect(answer.status == 500, "\(answer.body)")
+        #expect(log.contains(shared), "\(log)")
+        var status = stat()
+        #expect(lstat("\(state.path)/\(shared)", &status) == 0)
+        try expectHealth(names: shared)
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 200)
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 404)
     }
 
     @Test(

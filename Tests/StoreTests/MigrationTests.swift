@@ -50,7 +50,7 @@ import Unix
         _ = try open()
         #expect(contents() == after)
         let version = try LayoutVersion(#require(folder.read("version.json")))
-        #expect(version?.version == 3 && version?.ownLocksUntil != nil)
+        #expect(version?.version == 3 && version?.ownLocks == .held)
         _ = try open()
         #expect(contents() == after)
     }

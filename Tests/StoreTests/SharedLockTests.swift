@@ -81,23 +81,107 @@ import Unix
         }
     }
 
-    @Test("two users who share a lock file are renamed into each other's place by many at once")
-    func moves() async throws {
-        let users = Self.sharing
-        let path = scratch.folder.path
+    @Test(
+        "users are renamed into each other's place by many at once, and no change is lost",
+        .timeLimit(.minutes(2)), arguments: [true, false])
+    func moves(isShared: Bool) async throws {
+        let users = isShared ? Self.sharing : (1...3).map { UserID("mover\($0)")! }
+        #expect((Set(users.map { SharedLock.file(of: path($0)) }).count == 1) == isShared)
+        let folder = scratch.folder.path
         try self.users[users[0]].update { $0.notices = 1 }
-        _ = try await atOnce(4) { number in
-            let state = try Scratch.open(path)
-            for round in 0..<50 {
+        let moved: [Int] = try await atOnce(4) { number in
+            let state = try Scratch.open(folder)
+            return try (0..<50).count { round in
                 let (from, to) = (users[(number + round) % 3], users[(number + round + 1) % 3])
-                // It may be another one's turn.
-                _ = try? patiently { try state.users[from].move(to: state.users[to]) { _ in } }
+                return try Self.move(from, to: to, in: state)
             }
         }
-        let left = try users.filter { try self.users[$0].read() != nil }
-        #expect(left.count == 1, "\(left)")
+        let left: [Int64] = try users.compactMap { try self.users[$0].read()?.notices }
+        let count = moved.reduce(0, +)
+        #expect(count >= 50 && left == [Int64(count + 1)], "\(moved)")
         // Nobody's document counts as lost.
         for user in users { try self.users[user].update { $0.notices += 1 } }
+    }
+
+    /// - Returns: whether it was there and the other name was free.
+    private static func move(_ from: UserID, to: UserID, in state: State) throws -> Bool {
+        do {
+            return try patiently {
+                try state.users[from].move(to: state.users[to]) { (user) throws(Failure) in
+                    guard user.notices > 0 else { throw .malformed("it is elsewhere") }
+                    user.notices += 1
+                }
+            }
+        } catch let failure as Failure where failure.cause == "refused" { return false }
+    }
+
+    @Test(
+        "while a document's state cannot be trusted yet, others in its lock file are changed",
+        .timeLimit(.minutes(1)))
+    func stale() async throws {
+        let users = Self.sharing
+        for user in users { try self.users[user].update { $0.notices = 1 } }
+        try scratch.remember(5, for: path(users[0]))
+        try scratch.folder.remove(path(users[1]))
+        let folder = scratch.folder.path
+        let longest = try await atOnce(3) { number -> Int64 in
+            // Like one that several machines share.
+            let shelf = Shelf<UserID, User>(folder: "\(folder)/users")
+            guard number < 2 else {
+                usleep(100_000)
+                return try (0..<20).map { _ in
+                    let start = Instant.now
+                    try shelf[users[2]].update { $0.notices += 1 }
+                    usleep(50_000)
+                    return (Instant.now - start).milliseconds
+                }.max()!
+            }
+            let start = Instant.now
+            let found = cause { try shelf[users[number]].update { $0.notices += 1 } }
+            #expect(found == ["stale", "missing"][number])
+            return (Instant.now - start).milliseconds >= 3000 ? 0 : 10_000
+        }.max()!
+        #expect(longest < 1000)
+    }
+
+    @Test("where no other machine can change a document, nobody waits for another state of it")
+    func local() throws {
+        let users = Self.sharing
+        for user in users { try self.users[user].update { $0.notices = 1 } }
+        try scratch.remember(5, for: path(users[0]))
+        try scratch.folder.remove(path(users[1]))
+        let start = Instant.now
+        #expect(cause { try self.users[users[0]].update { $0.notices += 1 } } == "stale")
+        #expect(cause { try self.users[users[1]].update { $0.notices += 1 } } == "missing")
+        #expect(
+            cause { _ = try self.users[users[1]].move(to: self.users[UserID("new")!]) { _ in } }
+                == "missing")
+        #expect(Instant.now - start < .seconds(1))
+    }
+
+    @Test("a shared lock file that cannot be used is reported and stays; a document's own does not")
+    func unusable() throws {
+        let user = Self.sharing[0]
+        try users[user].update { $0.notices = 1 }
+        let file = SharedLock.file(of: path(user))
+        try scratch.folder.remove(file)
+        try scratch.folder.write("x", to: "\(file)/inside")
+        try scratch.folder.write("x", to: "\(path(user)).lock/inside")
+        _ = try scratch.state.takeDevices(of: user)
+        #expect(scratch.folder.read("\(file)/inside") != nil)
+        #expect(scratch.folder.read("\(path(user)).lock/inside") == nil)
+        do throws(Failure) {
+            _ = try scratch.state.eraseDocument(of: user)
+            Issue.record("it was not locked")
+        } catch {
+            #expect(error.sentence.contains(file), "\(error)")
+        }
+        let look = "looks/\(UserID(Scratch.player).documentName.shard!)/\(Scratch.player).json"
+        try scratch.folder.write("x", to: "\(SharedLock.file(of: look))/inside")
+        #expect(
+            cause { try scratch.state.looks[Scratch.player].update { $0.at = Scratch.time } } != nil
+        )
+        #expect(scratch.folder.read("\(SharedLock.file(of: look))/inside") != nil)
     }
 
     @Test(
@@ -175,8 +259,8 @@ import Unix
         #expect(try users[user].read() == nil)
     }
 
-    @Test("a kill between the line and the document leaves a document that counts as any other")
-    func killedRemoval() throws {
+    @Test("a document without a line counts as any other, and its next commit makes one")
+    func withoutLine() throws {
         let user = Self.sharing[0]
         let name = path(user)
         for round in 1...3 as ClosedRange<Int64> {
@@ -212,6 +296,26 @@ import Unix
         }
     }
 
+    @Test("an empty file beside a document that has the committed revision goes away, too")
+    func emptiedAndEqual() throws {
+        let user = Self.sharing[0]
+        let name = path(user)
+        for _ in 1...3 { try users[user].update { $0.notices += 1 } }
+        let backup = try #require(scratch.folder.read(name))
+        for commits in 0...1 {
+            try scratch.folder.write(backup, to: name)
+            try scratch.folder.write("", to: "\(name).lock")
+            try scratch.remember(3, for: name)
+            for _ in 0..<commits { try users[user].update { $0.notices += 1 } }
+            if commits == 0 { try users[user].update { _ in } }
+            #expect(scratch.folder.read("\(name).lock") == nil)
+            #expect(scratch.remembered(name) == (commits == 0 ? nil : 4))
+        }
+        // Lost later, it does not count as never committed.
+        try scratch.folder.remove(name)
+        #expect(cause { try users[user].update { $0.notices += 1 } } == "missing")
+    }
+
     @Test(
         "a file of locks that is half written, or not one, keeps nobody from anything",
         arguments: [
@@ -231,8 +335,6 @@ import Unix
     }
 
     // MARK: - Version 2
-
-    private static let hour: Int64 = 3_600_000
 
     /// A folder of version 2 with a user at revision 3, whose lock holds 3.
     private func second() throws -> (folder: TemporaryFolder, name: String) {
@@ -255,7 +357,7 @@ import Unix
 
     /// Lets the time pass in which programs of version 2 may run.
     private func pass(_ folder: TemporaryFolder) throws {
-        try folder.write(#"{"version":3,"own_locks_until":1}"#, to: "version.json")
+        try folder.write(#"{"version":3,"own_locks":"left"}"#, to: "version.json")
     }
 
     @Test(
@@ -316,15 +418,16 @@ import Unix
         }
         let token = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
         try folder.write("", to: "\(token).lock")
-        _ = try Scratch.open(folder.path)
-        try Scratch.open(folder.path).sweepOwnLocks(within: .milliseconds(2000))
+        let now = Timestamp.systemNow
+        try Scratch.open(folder.path).migrateOwnLocks(within: .milliseconds(2000), at: now)
         #expect(folder.read("\(name).lock") != nil, "programs of version 2 may run")
         try pass(folder)
         var rounds = 0
-        while try Scratch.open(folder.path).ownLocksUntil != nil {
+        while try Scratch.open(folder.path).ownLockPhase != nil {
             rounds += 1
             try #require(rounds < 3000)
-            try Scratch.open(folder.path).sweepOwnLocks(within: .milliseconds(milliseconds))
+            try Scratch.open(folder.path).migrateOwnLocks(
+                within: .milliseconds(milliseconds), at: now)
         }
         #expect(rounds == 1 || milliseconds == 0)
         let left = folder.files().keys.filter { $0.hasSuffix(".json.lock") }
@@ -332,6 +435,49 @@ import Unix
         #expect(SharedLock.revision(of: name, in: folder) == 3)
         #expect(SharedLock.revision(of: path(UserID("other50")!), in: folder) == 2)
         #expect(folder.read("version.json") == Array(#"{"version":3}"#.utf8))
+        #expect(folder.read("locks/migration.json") == nil)
+    }
+
+    @Test("what the sweep has to leave out it comes back to, and is not over before")
+    func skipped() throws {
+        let (folder, name) = try second()
+        let (busy, unusable) = (path(UserID("busy")!), path(UserID("unusable")!))
+        for name in [busy, unusable] {
+            try folder.write(#"{"version":1,"revision":2,"notices":7}"#, to: name)
+        }
+        try lock(2, busy, in: folder)
+        try folder.write("x", to: "\(unusable).lock/inside")
+        try pass(folder)
+        let now = Timestamp.systemNow
+        func sweep() throws -> LayoutVersion.OwnLockPhase? {
+            try Scratch.open(folder.path).migrateOwnLocks(within: .seconds(2), at: now)
+            return try Scratch.open(folder.path).ownLockPhase
+        }
+        let held = try SharedLock.open(of: busy, in: folder)
+        #expect(try held.tryLock())
+        for _ in 1...2 { #expect(try sweep() == .left) }
+        #expect(folder.read("\(name).lock") == nil && folder.read("\(busy).lock") != nil)
+        held.unlock()
+        #expect(try sweep() == .left)
+        #expect(folder.read("\(busy).lock") == nil)
+        #expect(SharedLock.revision(of: busy, in: folder) == 2)
+        #expect(Files.removeAll("\(folder.path)/\(unusable).lock"))
+        #expect(try sweep() == nil)
+    }
+
+    @Test(
+        "a damaged record of the migration lets its phase begin anew",
+        arguments: [
+            "", "{", #"{"next":99999999999}"#, #"{"next":2048,"skipped":[4096]}"#,
+        ])
+    func damagedMigration(text: String) throws {
+        let (folder, name) = try second()
+        try pass(folder)
+        try folder.write(text, to: "locks/migration.json")
+        try Scratch.open(folder.path).migrateOwnLocks(within: .seconds(2), at: .systemNow)
+        #expect(folder.read("\(name).lock") == nil)
+        #expect(SharedLock.revision(of: name, in: folder) == 3)
+        #expect(try Scratch.open(folder.path).ownLockPhase == nil)
     }
 
     @Test("who has gone back to version 2 and comes again finds no lines of before")

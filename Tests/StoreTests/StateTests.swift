@@ -25,6 +25,22 @@ import Unix
         #expect(facts[.posixPermissions] as? Int == 0o700)
     }
 
+    @Test("a document counts as unusable until its version is one that a document may have")
+    func newerDocument() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let file = "users/eb/1783478.json"
+        func put(version: Int64) throws {
+            let document: JSONObject = ["version": .integer(version), "revision": 1]
+            try folder.write(JSON.text(.object(document)), to: file)
+        }
+        // The folder's own version is no document's.
+        try put(version: 3)
+        UnusableFiles.record("\(folder.path)/\(file)", FailureCause.newer)
+        #expect(try state.unusable().map(\.name) == [file])
+        try put(version: 2)
+        #expect(try state.unusable().isEmpty)
+    }
+
     @Test("systemd's folder counts where ours is not named, the first one of several")
     func systemd() throws {
         let ours = "\(folder.path)/ours"
