@@ -15,24 +15,30 @@ package struct Lock: ~Copyable {
 
     /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
+    /// Whether a user's lock that is not free within that time is recorded for `health`: a process that is
+    /// frozen or stuck may hold it for ever. Other locks may be held for longer.
+    nonisolated(unsafe) private static var isRecording = true
 
     /// The number of locks that this process has acquired so far.
     nonisolated(unsafe) package private(set) static var acquired = 0
 
     /// Runs `body`; until it returns, no lock is waited for longer than `longest`.
+    ///
+    /// - Parameter isRecording: whether a user's lock that is not free then is recorded for `health`.
     package static func waiting<Result>(
-        upTo longest: Interval, _ body: () throws(Failure) -> Result
+        upTo longest: Interval, recording isRecording: Bool = false,
+        _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let usual = patience
-        patience = longest
-        defer { patience = usual }
+        let usual = (patience, Self.isRecording)
+        (patience, Self.isRecording) = (longest, isRecording)
+        defer { (patience, Self.isRecording) = usual }
         return try body()
     }
 
     /// Runs `body` while holding the lock of the document at `path`, in a file of its own.
     ///
     /// - Throws: `busy` if the lock is not free within two seconds, or within the time of
-    ///   ``waiting(upTo:_:)``.
+    ///   ``waiting(upTo:recording:_:)``.
     package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -41,13 +47,10 @@ package struct Lock: ~Copyable {
 
     /// The same for any document. A thread that holds a lock may take that of another document in the same
     /// file: it has it already.
-    ///
-    /// - Parameter longest: how long to wait; `nil` for the usual time.
     package static func holding<Result>(
-        _ place: LockPlace, waitingUpTo longest: Interval? = nil,
-        _ body: (borrowing Lock) throws(Failure) -> Result
+        _ place: LockPlace, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let lock = try Lock(at: place, patience: longest ?? patience)
+        let lock = try Lock(at: place)
         // This use after `body` keeps the descriptors open. Without it, the lock may be lost before a body
         // that ignores its argument has begun.
         defer { lock.release() }
@@ -133,22 +136,22 @@ package struct Lock: ~Copyable {
         files: ArraySlice<String>, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         guard let path = files.first else { return try body() }
-        let file = try HeldLock.holding(path, for: HeldLock.anyKey, patience: patience)
+        let file = try HeldLock.holding(path, for: HeldLock.anyKey)
         defer { file.release() }
         return try holding(files: files.dropFirst(), body)
     }
 
-    private init(at place: LockPlace, patience: Interval) throws(Failure) {
+    private init(at place: LockPlace) throws(Failure) {
         var held: HeldLock?
         var own: FileDescriptor?
         if let key = place.key {
             // A document's second lock would wait for the first one.
             if HeldLock.find(place.file)?.holds(key) == true {
-                throw Self.busy(place.file, patience)
+                throw Self.busy(place.file)
             }
-            let shared = try HeldLock.holding(place.file, for: key, patience: patience)
+            let shared = try HeldLock.holding(place.file, for: key)
             do throws(Failure) {
-                if place.ownLocks.areHeld { own = try Self.locked(place.own, patience) }
+                if place.ownLocks.areHeld { own = try Self.locked(place.own) }
             } catch {
                 shared.release()
                 throw error
@@ -156,7 +159,7 @@ package struct Lock: ~Copyable {
             held = shared
             file = shared.file
         } else {
-            file = try Self.locked(place.file, patience)
+            file = try Self.locked(place.file)
         }
         self.place = place
         self.held = held
@@ -169,14 +172,15 @@ package struct Lock: ~Copyable {
         if let held { held.release() } else { file.unlock() }
     }
 
-    fileprivate static func locked(
-        _ path: String, _ patience: Interval
-    ) throws(Failure) -> FileDescriptor {
+    fileprivate static func locked(_ path: String) throws(Failure) -> FileDescriptor {
         var removed: Instant?
         while true {
             let file = try systemCalls(Self.open(path))
             let isLocked = try systemCalls(file.lock(patience: patience))
-            guard isLocked else { throw busy(path, patience) }
+            guard isLocked else {
+                if isRecording, isOfUsers(path) { UnusableFiles.record(path, FailureCause.busy) }
+                throw busy(path)
+            }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
             if try systemCalls(file.isStill(at: path)) { return file }
@@ -191,7 +195,7 @@ package struct Lock: ~Copyable {
         }
     }
 
-    private static func busy(_ path: String, _ patience: Interval) -> Failure {
+    private static func busy(_ path: String) -> Failure {
         Failure(
             .later(seconds: 2), "unable to lock \(path): busy for \(patience.milliseconds) ms",
             cause: FailureCause.busy)
@@ -212,10 +216,10 @@ extension HeldLock {
     /// Locks a file that documents share, for one of them. If the thread holds it already, it opens no second
     /// descriptor: with that, `flock` would make it wait for itself.
     fileprivate static func holding(
-        _ path: String, for key: UInt64, patience: Interval
+        _ path: String, for key: UInt64
     ) throws(Failure) -> HeldLock {
         guard let held = find(path) else {
-            return HeldLock(push: path, try Lock.locked(path, patience), for: key)
+            return HeldLock(push: path, try Lock.locked(path), for: key)
         }
         held.retain(for: key)
         return held
@@ -344,6 +348,14 @@ extension Lock {
             }
             try Files.erase(place.own)
         }
+    }
+}
+
+/// Whether a lock file is that of a user's document: a shared one, or the document's own.
+private func isOfUsers(_ path: String) -> Bool {
+    let folder = Files.parent(of: path)
+    return [folder, Files.parent(of: folder)].contains {
+        Files.name(of: $0).utf8.elementsEqual("users".utf8)
     }
 }
 

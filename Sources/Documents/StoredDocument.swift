@@ -283,7 +283,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     private func setAsideLocked() -> Failure {
-        let copy = "\(path).corrupt-\(Timestamp.systemNow.milliseconds)"
+        let copy = "\(path)\(Self.copyMark)\(Timestamp.systemNow.milliseconds)"
         do throws(SystemError) {
             try Files.rename(path, copy)
             try Files.synchronizeFolder(of: path)
@@ -303,9 +303,20 @@ package struct StoredDocument<Content: Document> {
             cause: FailureCause.corrupt)
     }
 
+    private static var copyMark: String { ".corrupt-" }
+
+    /// The name of the document of which a file is a damaged copy; `nil` if it is none.
+    package static func document(ofCopy name: String) -> String? {
+        // The names of documents have no dot but that of `.json`.
+        let document = name.utf8.prefix { $0 != UInt8(ascii: ".") }.count + ".json".utf8.count
+        let end = name.utf8.dropFirst(document)
+        guard end.starts(with: copyMark.utf8) else { return nil }
+        return String(decoding: Array(name.utf8.prefix(document)), as: UTF8.self)
+    }
+
     /// The newest damaged copy that was set aside; `nil` if there is none.
     private var copy: String? {
-        let prefix = Files.name(of: path) + ".corrupt-"
+        let prefix = Files.name(of: path) + Self.copyMark
         let folder = Files.parent(of: path)
         var names: [String] = []
         do throws(SystemError) { names = try Files.names(in: folder) } catch { return nil }

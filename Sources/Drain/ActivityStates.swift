@@ -41,6 +41,13 @@ struct ActivityStates: RunPart {
         {
             return .behind(for: max(due, now) + .seconds(1) - now)
         }
+        // The session's push that was to bring it an alert is not sent after this one.
+        var alert: ActivityFeed.State?
+        if let shared, let newest = shared.newestAlert, newest.expires > now,
+            try !hasGot(newest, of: shared, push, on: device)
+        {
+            alert = newest
+        }
         var pause: Interval?
         let taken = try state.users[user].update { (document) throws(Failure) in
             // Only under the lock is it certain what the call that accepted this push has recorded, and
@@ -54,9 +61,10 @@ struct ActivityStates: RunPart {
             pause = present.activity?.pause(of: id, now: now)
             guard pause == nil else { return nil }
             return try document.takeActivity(
-                of: device.token, by: id, now: now, besides: shared, turn: session?.turn ?? 0,
-                isInDoubt: push.job.file.isInDoubt(push.delivery),
-                isPutOff: { (carrier) throws(Failure) in try spool.putOff(carrier) != nil },
+                of: device.token, by: id, now: now, besides: shared, alert: alert,
+                turn: session?.turn ?? 0, isInDoubt: push.job.file.isInDoubt(push.delivery),
+                isPutOff: { (carrier) throws(Failure) in try spool.isMissed(carrier, by: device.ids)
+                },
                 fits: fits)
         }
         if let pause { return .behind(for: pause) }
@@ -81,17 +89,18 @@ struct ActivityStates: RunPart {
         guard device.sessionID?.utf8.elementsEqual(session.utf8) == true else {
             return .superseded(.unregistered)
         }
-        if let pause = try documents.session(session)?.pause(of: id, now: now) {
-            return .behind(for: pause)
+        var feeds = try documents.session(session)
+        if let pause = feeds?.pause(of: id, now: now) { return .behind(for: pause) }
+        var shared = feeds?.taken(by: id, now: now)
+        let isFirst = shared == nil
+        if isFirst {
+            shared = try take(from: session, by: push.job)
+            feeds = try documents.session(session)
         }
-        let taken = try documents.session(session)?.taken(by: id, now: now)
-        var shared = taken
-        if shared == nil { shared = try take(from: session, by: push.job) }
         guard let shared else {
-            return try pauseForAlert(push, of: session, to: device).map { .behind(for: $0) }
-                ?? .superseded(.newer)
+            return try endReplaced(push, feeds?.feed(for: device.joined), device, of: user)
         }
-        if taken == nil {
+        if isFirst {
             // A state of the activity's own may have taken over the alert just before.
             let document = try documents.user(user)
             guard let place = document.devices.firstIndex(where: { $0.token == known.token }) else {
@@ -102,93 +111,127 @@ struct ActivityStates: RunPart {
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard shared.state.number > device.joined else { return .superseded(.unregistered) }
         load(shared, into: push)
+        push.ownAlert = nil
         var own = shared.adapted(toListenerSince: device.joined)
-        let feed = try documents.session(session)?.feed(for: device.joined)
-        if let feed, let alert = feed.lastAlert, own.state.aps["alert"] == nil, !own.state.isEnd,
-            alert.expires > now, try !hasGot(feed, from: alert.number, push, on: device)
-        {
-            own = feed.alerting(own, fits: fits)
+        let feed = feeds?.feed(for: device.joined)
+        var lacksAlert = false
+        if let feed, own.state.aps["alert"] == nil, !own.state.isEnd {
+            lacksAlert = try !hasGotAlert(of: feed, push, on: device)
+            if lacksAlert { own = feed.alerting(own, fits: fits) }
         }
         var isOwn = own.state.inherited != shared.state.inherited
         if let activity = device.activity {
             if let pause = activity.pause(before: own, now: now) { return .behind(for: pause) }
-            guard let merged = try merged(activity, into: own, of: feed) else {
+            guard let merged = try merged(activity, of: device, into: own, of: feed) else {
+                // A state of its own, which goes out in this one's place, takes over the alert.
+                if let feed, let alert = feed.newestAlert, alert.expires > now,
+                    !activity.hasTaken(alert), try !hasGot(alert, of: feed, push, on: device)
+                {
+                    try recordDrop(of: push, to: device, of: user)
+                }
                 return .superseded(.newer)
             }
-            var silent = activity
-            silent.dropAlerts(upTo: .max)
-            let others = silent.merged(into: own, now: now, after: feed?.lastAlert, fits: fits)
-            let takesAlert =
-                merged.state.aps["alert"] != nil && others?.state.aps["alert"] == nil
+            var takesAlert = false
+            if merged.state.aps["alert"] != nil {
+                var silent = activity
+                silent.dropAlerts(upTo: .max)
+                let others = silent.merged(into: own, now: now, after: feed?.lastAlert, fits: fits)
+                takesAlert = others?.state.aps["alert"] == nil
+            }
             push.ownAlert = takesAlert ? (user, activity.number) : nil
             own = merged
             isOwn = true
         }
+        if lacksAlert, own.state.expires <= now { try recordDrop(of: push, to: device, of: user) }
         if isOwn { push.load(content(of: own, like: push), expires: own.state.expires) }
         try recordAttempt(shared, of: session, by: push.job)
         return nil
     }
 
-    /// How long a push that was to bring a session's last alert must wait: until the newer state that takes it
-    /// over has been sent to this listener.
-    private func pauseForAlert(
-        _ push: Push, of session: String, to device: Device
-    ) throws(Failure) -> Interval? {
-        guard let feed = try documents.session(session)?.feed(for: device.joined),
-            let alert = feed.lastAlert, alert.expires > now
-        else { return nil }
+    /// The verdict about a push whose state its session has replaced by a newer one. A push that was to bring
+    /// the session's last alert waits until the state that takes over the alert has been sent to this listener.
+    private func endReplaced(
+        _ push: Push, _ feed: ActivityFeed?, _ device: Device, of user: UserID
+    ) throws(Failure) -> Verdict {
         let id = push.job.notification.id
-        guard let own = feed.recent.first(where: { $0.carrier == id }), own.number >= alert.number
-        else { return nil }
+        guard let feed, let alert = feed.lastAlert, alert.expires > now,
+            let own = feed.recent.first(where: { $0.carrier == id }), own.number >= alert.number
+        else { return .superseded(.newer) }
         let names = try documents.userDevices(of: push, on: device)
         for turn in feed.recent where turn.number > own.number {
             guard try intake.isOpen(turn.carrier, forAnyOf: names),
                 let due = try intake.due(turn.carrier)
             else { continue }
-            return max(due, now) + .seconds(1) - now
+            return .behind(for: max(due, now) + .seconds(1) - now)
         }
-        return nil
+        if try !hasGotAlert(of: feed, push, on: device) {
+            try recordDrop(of: push, to: device, of: user)
+        }
+        return .superseded(.newer)
     }
 
-    /// Whether a listener has got one of a session's last states, or may have. A push that was dropped for
-    /// another reason counts too, and so do states that are not remembered any more.
-    ///
-    /// - Parameter first: the number of the first state that counts.
+    /// Records that a push that is not sent was to bring a listener an alert of its session that the listener
+    /// has not got. It comes with the session's next state then.
+    private func recordDrop(
+        of push: Push, to device: Device, of user: UserID
+    ) throws(Failure) {
+        // An earlier attempt may have arrived.
+        guard !push.job.file.isInDoubt(push.delivery) else { return }
+        try state.users[user].update { document in
+            guard let index = document.devices.firstIndex(where: { $0.token == device.token })
+            else { return }
+            var feed = document.devices[index].activity ?? ActivityFeed()
+            feed.recordDrop(of: push.job.notification.id)
+            document.devices[index].activity = feed
+        }
+    }
+
+    /// Whether a listener has got a session's last alert, or may have: with the state that brought it or a later
+    /// one. States that are not remembered any more count as got. Also `true` if there is no such alert.
+    private func hasGotAlert(
+        of session: ActivityFeed, _ push: Push, on device: Device
+    ) throws(Failure) -> Bool {
+        guard let alert = session.lastAlert, alert.expires > now else { return true }
+        return try hasGot(alert, of: session, push, on: device)
+    }
+
+    /// The same of one of its states.
     private func hasGot(
-        _ session: ActivityFeed, from first: Int64, _ push: Push, on device: Device
+        _ alert: ActivityFeed.State, of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
         let names = try documents.userDevices(of: push, on: device)
         let id = push.job.notification.id
-        for turn in session.recent where turn.number >= first && turn.carrier != id {
-            // The push has an outcome, or an earlier attempt may have arrived.
-            guard try intake.isOpen(turn.carrier, forAnyOf: names),
-                try !intake.mayHaveArrived(turn.carrier, onAnyOf: device.ids)
-            else { return true }
+        for turn in session.recent where turn.number >= alert.number && turn.carrier != id {
+            if try intake.isOpen(turn.carrier, forAnyOf: names) {
+                if try intake.mayHaveArrived(turn.carrier, onAnyOf: device.ids) { return true }
+            } else if device.activity?.dropped.contains(turn.carrier) != true {
+                return true
+            }
         }
-        return session.recent.first.map { $0.number > first } ?? true
+        return session.recent.first.map { $0.number > alert.number } ?? true
     }
 
     /// ``ActivityFeed/merged(into:now:after:isPutOff:fits:)`` for a listener's own feed.
     private func merged(
-        _ own: ActivityFeed, into shared: ActivityFeed.Taken, of session: ActivityFeed?
+        _ own: ActivityFeed, of device: Device, into shared: ActivityFeed.Taken,
+        of session: ActivityFeed?
     ) throws(Failure) -> ActivityFeed.Taken? {
         var isPutOff = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
         if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
-            isPutOff = try spool.putOff(last.carrier) != nil
+            isPutOff = try spool.isMissed(last.carrier, by: device.ids)
         }
         return own.merged(
             into: shared, now: now, after: session?.lastAlert, isPutOff: isPutOff, fits: fits)
     }
 
-    /// Records that pushes of a session have brought listeners the alerts of their own states.
-    func recordEnd(of job: Job) throws(Failure) {
-        while let told = job.alerted.popLast() {
-            try state.users[told.user].update { document in
-                for index in document.devices.indices
-                where document.devices[index].token == told.token {
-                    document.devices[index].activity?.dropAlerts(upTo: told.number)
-                }
+    /// Records that a push of a session has brought a listener the alerts of its own states.
+    ///
+    /// - Parameter number: that of the newest of these states.
+    func recordAlerts(of token: DeviceToken, _ user: UserID, upTo number: Int64) throws(Failure) {
+        try state.users[user].update { document in
+            for index in document.devices.indices where document.devices[index].token == token {
+                document.devices[index].activity?.dropAlerts(upTo: number)
             }
         }
     }

@@ -26,7 +26,7 @@ struct CleanUp {
     private var failures: [String: UserCount] = [:]
     /// The refusals of this run.
     private var refused: Refusals?
-    /// Those for which no device is the reason, since a push was last accepted.
+    /// Those that may not be the devices' fault, since a push was last accepted.
     private var faults: Refusals?
     /// The environments in which pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
@@ -35,12 +35,10 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// The report that this run has made for `health`.
-    private var reported = Reported.nothing
-
-    private enum Reported {
-        case nothing, refusals, acceptances, faults
-    }
+    /// Whether a push was accepted since the last report for `health`.
+    private var hasAccepted = false
+    /// No report is made before this moment, except at the end of the run.
+    private var nextReport = Instant.first
 
     /// Some of the users whose pushes were refused.
     private struct Refusals {
@@ -66,8 +64,8 @@ struct CleanUp {
         let user: UserID
         let token: DeviceToken
         let reason: String
-        /// The reason under which the failure is counted.
-        let fault: String
+        /// The reason under which the failure is counted; `nil` if no settings of ours can be the reason.
+        let fault: String?
         let environment: APNsEnvironment?
         /// False if the other environment, which may know the token, refused to look it up.
         let isCertain: Bool
@@ -95,16 +93,24 @@ struct CleanUp {
     mutating func record(
         _ push: Push, _ verdict: Verdict, in environment: APNsEnvironment?, at now: Timestamp
     ) {
-        guard let status = verdict.status, let user = push.job.file.user(of: push.delivery) else {
-            return
+        guard let user = push.job.file.user(of: push.delivery) else { return }
+        guard let status = verdict.status else {
+            // Nothing was asked: only what is wrong with the registration itself counts.
+            guard let change = verdict.change, let token = push.delivery.token else { return }
+            return items.append(
+                Item(
+                    user: user, token: token, reason: verdict.reason ?? "", fault: nil,
+                    environment: environment, isCertain: true, change: change))
         }
         users.insert(user)
         if case .settled(.accepted) = verdict.meaning, let place = push.probe ?? environment {
             accepting.insert(place)
             reached.insert(user)
             faults = nil
+            hasAccepted = true
         }
-        if case .settled(.refused) = verdict.meaning, verdict.change == nil {
+        if case .settled(.refused) = verdict.meaning {
+            // Also of a device whose token is another app's: with a wrong topic, all are.
             let reason = verdict.reason ?? "HTTP \(status)"
             faults = faults ?? Refusals(at: now)
             faults?.add(reason, to: user, at: now)
@@ -131,7 +137,7 @@ struct CleanUp {
         recordRefusals()
         var kept: Set<String> = []
         while !items.isEmpty, !ThisProcess.isTerminationRequested {
-            if let item = carryOutOne() { kept.insert(item.fault) }
+            if let fault = carryOutOne()?.fault { kept.insert(fault) }
         }
         for fault in kept.sorted() {
             log.event(
@@ -147,7 +153,7 @@ struct CleanUp {
         refused = nil
         faults = nil
         refusedEarlier = nil
-        reported = .nothing
+        nextReport = .first
     }
 
     private mutating func countRefusal(
@@ -165,24 +171,28 @@ struct CleanUp {
     /// Reports to `health` without waiting for the end of the run: on a busy installation it may last for
     /// days.
     private mutating func reportNews() {
-        var news = reported
-        if let faults, faults.areMany, faults.last - faults.first >= .minutes(1) {
-            news = .faults
-        } else if !accepting.isEmpty, reported != .faults || faults == nil {
-            news = .acceptances
-        } else if reported == .nothing, refused?.areMany == true {
-            news = .refusals
-        }
-        guard news != reported else { return }
-        reported = news
+        guard Instant.now >= nextReport, hasAccepted || isRefusedByAll else { return }
+        nextReport = .now + .minutes(1)
         recordRefusals()
     }
 
-    /// Records for `health` to which users pushes were refused, or removes that record once a push was
+    /// Whether the refusals of this run alone are reason for an alarm. If key and topic were right before, it
+    /// takes a minute without an acceptance.
+    private var isRefusedByAll: Bool {
+        mutating get {
+            guard let refused, refused.areMany else { return false }
+            if isUnproven { return true }
+            guard let faults, faults.areMany else { return false }
+            return faults.last - faults.first >= .minutes(1)
+        }
+    }
+
+    /// Records for `health` to which users pushes were refused, and removes that record once a push was
     /// accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
         do throws(Failure) {
-            if !accepting.isEmpty { try state.forgetRefusals(by: service) }
+            if hasAccepted { try state.forgetRefusals(by: service) }
+            hasAccepted = false
             guard let refusals = isUnproven ? refused : faults else { return }
             try state.recordRefusals(
                 refusals.reason, to: refusals.users, by: service, under: settings,
@@ -248,6 +258,7 @@ struct CleanUp {
     /// right. Before any push was accepted, refusals to three users are enough, in one run or in several, and
     /// one answer that wrong settings would explain.
     private mutating func isOurFault(_ item: Item) -> Bool {
+        guard let fault = item.fault else { return false }
         switch item.change {
         case .remove(_, mayBeOurFault: true):
             if isUnproven { return true }
@@ -255,7 +266,7 @@ struct CleanUp {
             if isUnproven, refusedUsers >= State.ServiceRefusals.alarmThreshold { return true }
         case .remove, .move: break
         }
-        guard users.count >= 20, failed(for: item.fault) * 5 > users.count else { return false }
+        guard users.count >= 20, failed(for: fault) * 5 > users.count else { return false }
         guard item.isCertain, let environment = item.environment else { return true }
         return !acceptedEarlier.contains(environment)
     }

@@ -18,6 +18,22 @@ final class Commits: RunPart {
     /// Jobs that could not be put off or finished: when to try again, and whether a locked document is the
     /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
+    /// Alerts of listeners' own states that a session's pushes have brought, and that are not recorded yet.
+    private var alerts = Deque<ListenerAlerts>()
+
+    private struct ListenerAlerts {
+        let job: Job
+        let user: UserID
+        let token: DeviceToken
+        /// The number of the newest of the states.
+        let number: Int64
+        /// When they came.
+        let since = Instant.now
+        /// When to record them.
+        var moment = Instant.first
+        /// Whether the run waits for them: for half a minute if a document is locked.
+        var isBusy = true
+    }
     /// When the oldest verdict came that is not durable yet.
     private var oldestVerdict: Instant?
     /// Since when commits have failed, and how often.
@@ -34,7 +50,8 @@ final class Commits: RunPart {
 
     /// Whether everything is durable and no job waits for a locked document.
     var isDone: Bool {
-        ended.isEmpty && durable.isEmpty && !unfinished.contains(where: \.isBusy)
+        ended.isEmpty && durable.isEmpty && !alerts.contains(where: \.isBusy)
+            && !unfinished.contains(where: \.isBusy)
             && intake.log.pendingBytes == 0
     }
 
@@ -49,6 +66,15 @@ final class Commits: RunPart {
 
     /// Records that a verdict was added to the receipts and is not durable yet.
     func didAppend() { oldestVerdict = oldestVerdict ?? Instant.now }
+
+    /// Records soon that a push of a job has brought a listener the alerts of its own states, so that the
+    /// session's next state does not bring them again. The job does not leave the spool before.
+    func recordAlerts(
+        of token: DeviceToken, _ user: UserID, upTo number: Int64, for job: Job
+    ) {
+        job.unrecordedAlerts += 1
+        alerts.append(ListenerAlerts(job: job, user: user, token: token, number: number))
+    }
 
     // MARK: Jobs
 
@@ -129,7 +155,13 @@ final class Commits: RunPart {
     /// loop.
     func finishSome() {
         let slice = TimeSlice()
+        recordAlerts(slice)
         while !slice.isOver, let job = durable.popFirst() {
+            guard job.unrecordedAlerts == 0 else {
+                let isBusy = alerts.contains(where: \.isBusy)
+                unfinished.append((job, Instant.now + .milliseconds(20), isBusy))
+                continue
+            }
             let owner = owner(of: job)
             do throws(Failure) {
                 try locked.waitingBriefly(for: owner) { () throws(Failure) in
@@ -141,6 +173,34 @@ final class Commits: RunPart {
                 let pause = Interval.milliseconds(isBusy ? 20 : 1000)
                 unfinished.append((job, Instant.now + pause, isBusy))
             }
+        }
+    }
+
+    private func recordAlerts(_ slice: TimeSlice) {
+        for _ in 0..<alerts.count {
+            guard !slice.isOver, var next = alerts.popFirst() else { return }
+            guard next.moment <= Instant.now else {
+                alerts.append(next)
+                continue
+            }
+            let owner = LockedDocuments.Owner.recipient(.user(next.user))
+            do throws(Failure) {
+                try locked.waitingBriefly(for: owner) { () throws(Failure) in
+                    try decisions.activities.recordAlerts(
+                        of: next.token, next.user, upTo: next.number)
+                }
+            } catch {
+                next.isBusy =
+                    error.cause == FailureCause.busy
+                    && Instant.now - next.since < .seconds(30)
+                if !next.isBusy { log.failure(error) }
+                if error.disposition != .broken {
+                    next.moment = Instant.now + .milliseconds(next.isBusy ? 20 : 1000)
+                    alerts.append(next)
+                    continue
+                }
+            }
+            next.job.unrecordedAlerts -= 1
         }
     }
 
@@ -156,9 +216,7 @@ final class Commits: RunPart {
         }
         if job.hasRest {
             let moment = moment(of: job)
-            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty
-                || !job.alerted.isEmpty
-            {
+            if !job.reached.isEmpty || !job.doubtful.isEmpty || !job.missed.users.isEmpty {
                 try recordEndIfPossible(of: job)
             }
             try intake.putOff(job.file, until: moment)
@@ -202,7 +260,6 @@ final class Commits: RunPart {
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = !job.hasRest
         try takeBackBadges(of: job)
-        try decisions.activities.recordEnd(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
             if isOver { try endRelease(job, to: user) }

@@ -59,7 +59,7 @@ final class Companion {
         }
         let environment =
             ThisProcess.environment.filter { $0.name != "TURNSTONE_QUEUE" }
-            + [(name: "TURNSTONE_QUEUE", value: spool.queue.setting)]
+            + [(name: "TURNSTONE_QUEUE", value: spool.queue.text)]
         running = try systemCalls { () throws(SystemError) in
             let output = try FileDescriptor.inMemory(holding: [])
             let process = try ChildProcess.start(

@@ -240,7 +240,11 @@ final class Decisions: RunPart {
             option, from: notification.notBefore ?? accepted, document.preferences,
             WallClock.minute)
         push.setTurn(moment, expires: notification.end(for: moment))
-        return moment > now ? .early(moment - now) : nil
+        guard moment > now else { return nil }
+        // The user may move to a time zone where the moment comes sooner. Most differ by whole hours, so a look
+        // at the same minute of each hour is in time.
+        let wait = (moment - now).milliseconds % Interval.hours(1).milliseconds
+        return .early(wait > 0 ? .milliseconds(wait) : .hours(1))
     }
 
     /// Whether the device was merged with another device of the notification, which gets the message.

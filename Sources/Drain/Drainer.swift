@@ -194,6 +194,7 @@ package final class Drainer: RunPart {
     }
 
     private func turn() throws(Failure) {
+        intake.beginTurn()
         let isChanging = run.configuration.isChanging
         if run.isEnding || isChanging {
             service.provider.giveBackUnsent()

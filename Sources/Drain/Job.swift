@@ -25,8 +25,9 @@ package final class Job {
     /// The devices that may have accepted a push without an answer, and that are sent nothing more. Recorded
     /// only if ``isForPlayer``.
     var doubtful: [DeviceToken] = []
-    /// The Live Activities that got the alerts of their own states, up to a number, with a state of their session.
-    var alerted: [(user: UserID, token: DeviceToken, number: Int64)] = []
+    /// How many Live Activities got alerts of their own states with this state of their session, which is not
+    /// recorded yet.
+    var unrecordedAlerts = 0
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
     /// If the message changes badges: the users of devices that ended in this pass without accepting it, and

@@ -17,6 +17,8 @@ final class LockedDocuments {
     /// Since when an owner's documents have been found locked at every attempt.
     private var lockedSince: [Owner: Instant] = [:]
     private var entries: [(entry: PushQueue.Entry, moment: Instant)] = []
+    /// How long a push waits here.
+    private static let longest = Interval.seconds(2)
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -30,8 +32,9 @@ final class LockedDocuments {
         let taken = Lock.acquired
         // Wait only the first time.
         let patience = Interval.milliseconds(lockedSince[owner] == nil ? 20 : 0)
+        let isLong = lockedSince[owner].map { Instant.now - $0 >= Self.longest } ?? false
         do throws(Failure) {
-            let result = try Lock.waiting(upTo: patience, body)
+            let result = try Lock.waiting(upTo: patience, recording: isLong, body)
             if Lock.acquired > taken, !lockedSince.isEmpty { lockedSince[owner] = nil }
             return result
         } catch {
@@ -50,7 +53,7 @@ final class LockedDocuments {
     /// Whether an owner's push may wait here: for two seconds, if fewer than 1000 wait.
     func canWait(for owner: Owner) -> Bool {
         guard let since = lockedSince[owner], entries.count < 1000 else { return false }
-        return Instant.now - since < .seconds(2)
+        return Instant.now - since < Self.longest
     }
 
     func wait(_ entry: PushQueue.Entry) {

@@ -106,7 +106,7 @@ final class Settlement: RunPart {
             order.recordReached(push)
             if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
             if let own = push.ownAlert, let token = push.delivery.token {
-                job.alerted.append((own.user, token, own.number))
+                commits.recordAlerts(of: token, own.user, upTo: own.number, for: job)
             }
             for _ in push.delivery.hides { run.summary.count(.superseded) }
         case .refused, .gone, .quarantined: job.isRefused = true

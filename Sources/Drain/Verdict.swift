@@ -11,8 +11,9 @@ package struct Verdict {
     package var change: RegistrationChange?
     /// Whether the other environment, which may know the token, refused to look it up.
     package var isUncertain = false
-    /// Why the push could not be sent at all; `nil` if it was, or if it is only too early.
-    private(set) var obstacle: Obstacle?
+    /// Why the push service did not take the push; `nil` if it did, if only this device is the reason, or if it
+    /// is only too early.
+    package var obstacle: Obstacle?
     /// The kind of failure, if the push failed and is tried again.
     private(set) var kind: FailureKind?
 
@@ -120,12 +121,9 @@ extension Verdict {
     static let held = Verdict(status: nil, reason: nil, meaning: .settled(.held))
 
     package static func notSent(
-        _ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5),
-        obstacle: Obstacle? = nil
+        _ reason: String?, status: Int? = nil, for pause: Interval = .seconds(5)
     ) -> Verdict {
-        var verdict = Verdict(status: status, reason: reason, meaning: .notSent(pause))
-        verdict.obstacle = obstacle
-        return verdict
+        Verdict(status: status, reason: reason, meaning: .notSent(pause))
     }
 
     /// The reason why a push cannot be sent now.

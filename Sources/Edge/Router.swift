@@ -28,7 +28,8 @@ struct Router {
     /// The form of the answer to a failed request.
     ///
     /// The routes of the path decide; if there are none, all routes do. If they disagree, as those of `front`
-    /// do, the form is that of the API if the path contains its prefix, possibly after a host's.
+    /// do, the form is OneSignal's if one of its routes begins in the path, and otherwise that of the API if
+    /// the path contains its prefix, possibly after a host's.
     func errorForm(at target: String) -> ErrorForm {
         var sent: [String] = []
         do throws(Failure) { sent = try path(ofTarget: target) } catch {}  // no path: no prefix
@@ -39,8 +40,20 @@ struct Router {
         {
             return first
         }
+        if isOneSignals(sent, deciding) { return .oneSignal }
         let hasAPI = deciding.contains { $0.errorForm == .api }
         return hasAPI && sent.contains(apiPrefix) ? .api : .plain
+    }
+
+    /// Whether a path begins like one of OneSignal's routes, possibly after a host's prefix or `/api/v1`.
+    private func isOneSignals(_ path: [String], _ routes: [RoutePattern]) -> Bool {
+        func begins(_ part: String) -> Bool {
+            routes.contains { $0.errorForm == .oneSignal && $0.first == part }
+        }
+        guard let api = path.firstIndex(of: apiPrefix), api + 1 < path.count else {
+            return path.contains(where: begins)
+        }
+        return path[api + 1] == "v1" && path[(api + 2)...].contains(where: begins)
     }
 
     /// Whether a host may have mounted the programs below this path: no other route begins in it.

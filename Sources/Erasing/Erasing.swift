@@ -121,7 +121,7 @@ extension State {
             return try users[user].read()?.formerID(of: user)
         } catch {
             // The erasure reports the document.
-            guard error.file != nil else { throw error }
+            guard error.isDocumentSpecific else { throw error }
             return nil
         }
     }

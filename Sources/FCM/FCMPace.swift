@@ -1,7 +1,7 @@
 import Turnstone
 
 /// Keeps the number of messages in any minute below a limit: an allowance grows evenly, up to one second's
-/// worth.
+/// worth. It begins with nothing, because a run may have ended a moment ago.
 struct FCMPace {
     /// One message. The allowance grows by the limit per minute each millisecond.
     private static let unit: Int64 = 60_000
@@ -15,7 +15,7 @@ struct FCMPace {
         // A minute's growth and a full allowance together are the limit.
         perMinute = max(1, Int64(limit) * 60 / 61)
         most = max(Self.unit, Int64(limit) * Self.unit / 61)
-        allowance = most
+        allowance = 0
         last = now
     }
 

@@ -24,7 +24,7 @@ package struct ServerCertificate {
         let server = try Certificate(of: serverKey, name: "Turnstone simulator")
         try server.add(NID_basic_constraints, "critical,CA:FALSE")
         try server.add(NID_ext_key_usage, "serverAuth")
-        try server.add(NID_subject_alt_name, "DNS:localhost,IP:127.0.0.1")
+        try server.add(NID_subject_alt_name, "DNS:localhost,DNS:*.push.localhost,IP:127.0.0.1")
         try server.sign(by: authority, authorityKey)
         self.authority = authority.pem
         certificate = server.pem

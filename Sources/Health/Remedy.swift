@@ -13,10 +13,14 @@ enum Remedy {
     case restore
     /// The disk does not read it.
     case checkDisk
+    /// A process has held the lock for seconds.
+    case endHolder
     /// Something else is in its place, such as a folder or a link.
     case clear
 
-    static var all: [Remedy] { [.access, .upgrade, .replace, .restore, .checkDisk, .clear] }
+    static var all: [Remedy] {
+        [.access, .upgrade, .replace, .restore, .checkDisk, .endHolder, .clear]
+    }
 
     /// - Parameter cause: a failure's cause, as programs record it for `health`.
     init(cause: String) {
@@ -27,6 +31,7 @@ enum Remedy {
             case "missing": .replace
             case FailureCause.corrupt: .restore
             case Errno.inputOutput.name, FailureCause.faulty: .checkDisk
+            case FailureCause.busy: .endHolder
             default: .clear
             }
     }
@@ -43,6 +48,11 @@ enum Remedy {
             """
         case .restore: "Restore each from a backup, or remove it to go on without it."
         case .checkDisk: "Check the disk. Then restore each from a backup."
+        case .endHolder:
+            """
+            A process holds each of these locks and does not let go. Find it (fuser -v FILE, or lslocks) and, if \
+            it hangs, end it: kill -9 PROCESS. Nothing is lost.
+            """
         case .clear:
             """
             Remove what is in its place or restore it from a backup. If it is another account's: chown \

@@ -27,12 +27,13 @@ struct SignedText {
     /// The algorithm that the header names.
     var algorithm: String? { header["alg"]?.string }
 
-    /// Whether the signature was made with our key of the kind that `alg` names. Tokens with critical
-    /// extensions fail, because we support none. The key's kind must match `alg`, so that a public key is
-    /// never used as an HMAC secret.
+    /// Whether the header demands extensions that the reader must support (RFC 7515 section 4.1.11).
+    var hasCriticalExtensions: Bool { header["crit"] != nil }
+
+    /// Whether the signature was made with our key of the kind that `alg` names. The key's kind must match
+    /// `alg`, so that a public key is never used as an HMAC secret.
     func isSigned(by keys: JWTKeys) -> Bool {
-        guard header["crit"] == nil else { return false }
-        return switch (header["alg"]?.string, keys.secret, keys.publicKey) {
+        switch (header["alg"]?.string, keys.secret, keys.publicKey) {
         case ("HS256", let secret?, _):
             isEqualInConstantTime(hmacSHA256(signed, key: secret), signature)
         case ("RS256", _, .rs256(let key)): key.verify(signature, of: signed)

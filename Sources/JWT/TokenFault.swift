@@ -4,6 +4,8 @@ package enum TokenFault: Error, Equatable {
     case badSignature
     /// Its `alg` is not that of a key of this installation.
     case wrongAlgorithm(accepted: String)
+    /// It has critical extensions (`crit`). We support none.
+    case unsupportedExtension
     case expired
     /// It has no `exp`, which `JWT_REQUIRE_EXP` demands.
     case neverExpires
@@ -19,6 +21,7 @@ package enum TokenFault: Error, Equatable {
         case .malformed: "malformed token"
         case .badSignature: "bad signature"
         case .wrongAlgorithm(let accepted): "the token's alg must be \(accepted)"
+        case .unsupportedExtension: "unsupported extension (crit)"
         case .expired: "the token has expired"
         case .neverExpires: "the token has no exp"
         case .notYetValid: "the token is not valid yet (nbf)"

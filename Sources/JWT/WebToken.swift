@@ -29,6 +29,7 @@ package struct WebToken {
         guard let algorithm = signature.algorithm, algorithms.contains(algorithm) else {
             throw .wrongAlgorithm(accepted: algorithms.joined(separator: " or "))
         }
+        guard !signature.hasCriticalExtensions else { throw .unsupportedExtension }
         guard signature.isSigned(by: settings.keys) else { throw .badSignature }
         try checkTime(settings, at: now)
         if let issuer = settings.issuer, claims["iss"]?.string != issuer { throw .wrongIssuer }

@@ -125,7 +125,7 @@ package struct Outbox {
     ) throws(Failure) -> (users: Int, devices: Int, skipped: Int) {
         let audience = try audience.resolved(in: state)
         try prepare(audience)
-        var count = (users: 0, devices: audience.tokens.count, skipped: 0)
+        var count = (users: 0, devices: 0, skipped: 0)
         func add(_ devices: [Device], _ profile: Profile) {
             let selected = devices.filter {
                 $0.isOpenToMessages
@@ -150,7 +150,46 @@ package struct Outbox {
                 }
             }
         }
+        let named = Set(audience.users)
+        for text in Set(audience.tokens) {
+            guard let holders = try holders(of: text) else {
+                count.devices += 1
+                continue
+            }
+            // The devices of named users are counted already.
+            let others = holders.filter { holder in
+                !named.contains(holder.user) && holder.device.isOpenToMessages
+                    && audience.selection.admits(Facts(holder.profile, holder.device), at: now)
+            }
+            if others.contains(where: { $0.device.takesMessages(by: state.services) }) {
+                count.devices += 1
+            } else if !others.isEmpty {
+                count.skipped += 1
+            }
+        }
         return count
+    }
+
+    /// The users who have a token; `nil` if nobody has registered it.
+    private func holders(
+        of text: String
+    ) throws(Failure) -> [(user: UserID, profile: Profile, device: Device)]? {
+        var holders: [(user: UserID, profile: Profile, device: Device)] = []
+        do throws(Failure) {
+            for token in DeviceToken.all(named: text) {
+                for user in try state.tokens[token].read()?.users ?? [] {
+                    guard let document = try state.users[user].read(),
+                        let device = document.devices.first(where: { $0.token == token })
+                    else { continue }
+                    holders.append((user, document.profile, device))
+                }
+            }
+        } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return holders
+        }
+        return holders.isEmpty ? nil : holders
     }
 
     /// Makes the audience index if it is needed and not there.

@@ -79,20 +79,23 @@ package struct Report {
                     try state.messages.write(record, of: id)
                 }
             }
-            // A killed drainer may have moved it to the held messages without recording that.
-            let mayBeHeld = try spools.contains(id) ? try spools.holdsAnything() : false
-            let isSettled = try spools.cancel(id, at: now) {
+            if try !spools.contains(id) {
+                // It may be held, or in a release.
+                let report = try Report(id, record, spools, at: now)
+                guard report.isOpen else { return report }
+            }
+            if record.cancelled == nil {
+                // Held messages check this when they are released. Written first, so that a killed request
+                // leaves no devices that nobody cancelled.
+                record.cancelled = now
+                try state.messages.write(record, of: id)
+            }
+            _ = try spools.cancel(id, at: now) {
                 (notification, users) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
                 try Outbox(state, now: now).takeBackBadges(change, by: id, among: users)
             }
-            let report = try Report(id, record, spools, at: now)
-            guard record.cancelled == nil, !isSettled || mayBeHeld || report.count(.held) > 0
-            else { return report }
-            // Held messages check this when they are released.
-            record.cancelled = now
-            try state.messages.write(record, of: id)
             return try Report(id, record, spools, at: now)
         }
     }
@@ -133,9 +136,18 @@ package struct Report {
 
     package var state: State {
         if trace.isDamaged { return .damaged }
-        if !isOpen { return count(.cancelled) > 0 ? .cancelled : .done }
+        if !isOpen { return isCancelled ? .cancelled : .done }
         if trace.isCancelled || isBeingReleased { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
+    }
+
+    /// Whether the message is over because it was cancelled. An erasure of a user only cancels what is left
+    /// for that user's devices.
+    private var isCancelled: Bool {
+        let cancelled = count(.cancelled)
+        guard record.cancelled == nil else { return cancelled > 0 }
+        // Earlier versions did not always record it.
+        return cancelled > 0 && cancelled == deliveries.count + rest
     }
 
     package var json: JSONValue {

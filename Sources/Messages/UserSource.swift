@@ -75,7 +75,7 @@ final class Candidates {
             guard entry.lines.count == 1, let known = shard.user(of: entry.newest),
                 let devices = known.devices
             else {
-                guard let user = shard.name(of: entry.newest) else { continue }
+                guard let user = shard.name(of: entry.newest) else { throw reader.damaged() }
                 return .listed(user)
             }
             if !devices.isEmpty { return .indexed(known, devices) }

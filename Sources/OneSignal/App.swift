@@ -53,3 +53,29 @@ func unknownHere(_ name: String) -> String? {
     default: nil
     }
 }
+
+extension Failure {
+    /// The same, with another beginning of its sentence.
+    ///
+    /// - Parameter names: beginnings with what replaces them. The first one that fits counts; it must end
+    ///   where a name does.
+    func renamed(_ names: [(ours: String, theirs: String)]) -> Failure {
+        for (ours, theirs) in names where sentence.utf8.starts(with: ours.utf8) {
+            let rest = Array(sentence.utf8.dropFirst(ours.utf8.count))
+            guard let next = rest.first, !isNameCharacter(next) else { continue }
+            return Failure(
+                disposition, theirs + String(decoding: rest, as: UTF8.self), cause: cause,
+                file: file)
+        }
+        return self
+    }
+}
+
+private func isNameCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+        true
+    default: false
+    }
+}

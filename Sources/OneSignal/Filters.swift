@@ -61,6 +61,12 @@ enum Filters {
             throw .malformed("\(name).hours_ago is for first_session and last_session")
         }
         let value = hours ?? members["value"]
+        if field == "first_session" || field == "last_session", relation == ">" || relation == "<" {
+            let member = hours == nil && value != nil && value != .null ? "value" : "hours_ago"
+            guard let value, isHours(number(value)) else {
+                throw .malformed("\(name).\(member) must be a number of hours from 0 to 1000000")
+            }
+        }
         switch relation {
         case "in_array", "in":
             made["relation"] = "in"
@@ -106,6 +112,14 @@ enum Filters {
             default: return json
             }
         } catch { return json }
+    }
+
+    private static func isHours(_ json: JSONValue) -> Bool {
+        switch json {
+        case .integer(let hours): (0...1_000_000).contains(hours)
+        case .number(let hours): (0...1_000_000).contains(hours.value)
+        default: false
+        }
     }
 
     /// A segment's filter as OneSignal shows it.

@@ -1,4 +1,5 @@
 import Edge
+import Messages
 import Turnstone
 
 /// The content of a notification: OneSignal's members as those of `POST /api/notify`.
@@ -9,6 +10,10 @@ struct NotificationContent {
     private var android = JSONObject()
     private var androidNotification = JSONObject()
     private var web = JSONObject()
+    /// The member that has browsers' links, and those that have pictures and buttons.
+    private var linkName = "url"
+    private var pictureNames = (android: "big_picture", web: "chrome_web_image")
+    private var buttonsName = "buttons"
 
     /// The members of a message for `Message`.
     var members: JSONObject {
@@ -79,8 +84,11 @@ struct NotificationContent {
         message["interruption_level"] = try fields.optionalText("ios_interruption_level").map {
             .string($0 == "time_sensitive" ? "time-sensitive" : $0)
         }
-        message["push_type"] = try fields.optionalText("apns_push_type_override").map {
-            .string($0)
+        if let type = try fields.optionalText("apns_push_type_override") {
+            // A device that refuses a push because of its type would get no more messages.
+            throw unsupported(
+                "apns_push_type_override \(type)",
+                "send it with push_type of /api/notify to devices with tokens of that kind")
         }
         if let alert = try fields.object("apns_alert") { apns["aps"] = ["alert": .object(alert)] }
     }
@@ -107,13 +115,16 @@ struct NotificationContent {
         }
     }
 
-    /// Takes where a click leads: `url`, or one for apps and one for browsers.
+    /// Takes where a click leads: `url`, or one for apps and one for browsers. An app opens any address, a
+    /// browser only https ones.
     ///
     /// - Returns: the one for browsers.
     private mutating func takeAddresses(_ fields: inout Fields) throws(Failure) -> String? {
         let both = try fields.optionalText("url")
         let apps = try fields.optionalText("app_url") ?? both
-        let browsers = try fields.optionalText("web_url") ?? both
+        let own = try fields.optionalText("web_url")
+        if own != nil { linkName = "web_url" }
+        let browsers = own ?? both.flatMap { WebNotification.isSecureURL($0) ? $0 : nil }
         if let apps, data["url"] == nil { data["url"] = .string(apps) }
         web["navigate"] = browsers.map { .string($0) }
         web["tag"] = try fields.optionalText("web_push_topic").map { .string($0) }
@@ -122,11 +133,12 @@ struct NotificationContent {
 
     private mutating func takePictures(_ fields: inout Fields, isShown: Bool) throws(Failure) {
         let all = try fields.optionalText("global_image")
-        androidNotification["image"] = (try fields.optionalText("big_picture") ?? all).map {
-            .string($0)
-        }
-        let web = try fields.optionalText("chrome_web_image") ?? all
-        self.web["image"] = web.map { .string($0) }
+        let big = try fields.optionalText("big_picture")
+        let web = try fields.optionalText("chrome_web_image")
+        if big == nil { pictureNames.android = "global_image" }
+        if web == nil { pictureNames.web = "global_image" }
+        androidNotification["image"] = (big ?? all).map { .string($0) }
+        self.web["image"] = (web ?? all).map { .string($0) }
         self.web["icon"] = try fields.optionalText("chrome_web_icon").map { .string($0) }
         self.web["badge"] = try fields.optionalText("chrome_web_badge").map { .string($0) }
         let attachments = try fields.object("ios_attachments") ?? all.map { ["id1": .string($0)] }
@@ -148,9 +160,13 @@ struct NotificationContent {
             }
             data["buttons"] = .array(buttons.map { .object($0) })
         }
+        if !own.isEmpty { buttonsName = "web_buttons" }
         var actions: [JSONValue] = []
         for button in own.isEmpty ? buttons : own {
-            guard let place = button["url"]?.string ?? address else { continue }
+            guard let place = button["url"]?.string ?? address,
+                // An app's button may open any address.
+                !own.isEmpty || WebNotification.isSecureURL(place)
+            else { continue }
             var action: JSONObject = ["action": button["id"] ?? "", "title": button["text"] ?? ""]
             action["navigate"] = .string(place)
             action["icon"] = own.isEmpty ? nil : button["icon"]
@@ -160,12 +176,11 @@ struct NotificationContent {
     }
 
     private mutating func takeDelivery(_ fields: inout Fields) throws(Failure) {
-        let isVoIP = message["push_type"] != nil
         switch try fields.wholeNumber("priority") {
         case nil: break
         // 10 is high and anything lower is normal.
         case let priority? where (1...10).contains(priority):
-            if message["body"] != nil || isVoIP { message["priority"] = priority > 5 ? 10 : 5 }
+            if message["body"] != nil { message["priority"] = priority > 5 ? 10 : 5 }
         default: throw .malformed("priority must be 1 to 10")
         }
         let life = try fields.wholeNumber("ttl") ?? Self.usualLife
@@ -209,6 +224,40 @@ struct NotificationContent {
         default:
             throw .malformed("delayed_option must be immediate, timezone or last-active")
         }
+    }
+
+    /// The message.
+    ///
+    /// - Throws: what is wrong, with OneSignal's names instead of ours.
+    func message(at now: Timestamp) throws(Failure) -> Message {
+        var fields = Fields(members)
+        do throws(Failure) {
+            let message = try Message(&fields, kind: "message", now: now)
+            try fields.finish()
+            return message
+        } catch { throw renamed(error) }
+    }
+
+    private func renamed(_ failure: Failure) -> Failure {
+        failure.renamed([
+            ("mutable_content requires a title or a body", "mutable_content requires contents"),
+            ("body", "contents"), ("title", "headings"), ("badge", "ios_badgeCount"),
+            ("sound", "ios_sound"), ("category", "ios_category"),
+            ("relevance_score", "ios_relevance_score"),
+            ("interruption_level", "ios_interruption_level"),
+            ("target_content_id", "target_content_identifier"),
+            ("throttle_per_minute", "throttle_rate_per_minute"), ("expires_in", "ttl"),
+            ("apns.aps.alert", "apns_alert"), ("apns must not", "apns_alert must not"),
+            ("apns, android and web have", "apns_alert and what is for Android and browsers have"),
+            ("android.notification.image", pictureNames.android),
+            ("android.notification.sound", "android_sound"),
+            ("android.notification.channel_id", "android_channel_id"),
+            ("android.notification.icon", "small_icon"),
+            ("android.notification.color", "android_accent_color"),
+            ("web.navigate", linkName), ("web.tag", "web_push_topic"),
+            ("web.image", pictureNames.web), ("web.icon", "chrome_web_icon"),
+            ("web.badge", "chrome_web_badge"), ("web.actions", buttonsName),
+        ])
     }
 
     /// Three days, in seconds (OneSignal: *Create notification*, `ttl`).

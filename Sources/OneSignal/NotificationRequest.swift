@@ -35,9 +35,7 @@ package struct NotificationRequest {
         try fields.finish(ignoring: Self.ignored) { name in
             name == "template_id" ? "send the texts, or use /api/events" : nil
         }
-        var translated = Fields(content.members)
-        message = try Message(&translated, kind: "message", now: request.time)
-        try translated.finish()
+        message = try content.message(at: request.time)
     }
 
     /// Accepts the notification, and starts what delivers it.

@@ -201,6 +201,10 @@ private struct PlayerChange {
         to user: UserID, _ state: State, as request: Request
     ) throws(Failure) {
         guard !members.members.isEmpty else { return }
-        _ = try state.change(user, by: ProfileChange(Fields(members)), as: request)
+        let change: ProfileChange
+        do throws(Failure) { change = try ProfileChange(Fields(members)) } catch {
+            throw error.renamed([("timeZone", "timezone_id"), ("sessionCount", "session_count")])
+        }
+        _ = try state.change(user, by: change, as: request)
     }
 }

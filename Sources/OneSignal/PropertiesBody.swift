@@ -1,4 +1,5 @@
 import Edge
+import Profiles
 import Turnstone
 
 /// The member `properties` of a request, as members of `PATCH /api/users/{id}`.
@@ -17,6 +18,24 @@ struct PropertiesBody {
             members[ours] = .string(CalendarDate(moment).text)
         }
         try inner.finish(ignoring: []) { unknownHere($0) }
+    }
+
+    /// The change of a profile that a request with `properties` or `identity` asks for.
+    ///
+    /// - Throws: what is wrong, with OneSignal's names.
+    static func change(
+        _ members: JSONObject, addingSessions sessions: Int64 = 0
+    ) throws(Failure) -> ProfileChange {
+        do throws(Failure) {
+            return try ProfileChange(
+                Fields(members), givingReservedAliases: true, addingSessions: sessions)
+        } catch {
+            throw error.renamed([
+                ("tags", "properties.tags"), ("language", "properties.language"),
+                ("timeZone", "properties.timezone_id"), ("country", "properties.country"),
+                ("aliases", "identity"),
+            ])
+        }
     }
 
     /// An empty text removes a tag. A truth value is stored as a text, as OneSignal does.

@@ -15,6 +15,8 @@ struct Targets {
     private var segments: [String] = []
     private var excluded: [String] = []
     private var filters: JSONValue?
+    /// The member that has them.
+    private var filtersName = "filters"
     private var platforms: [Platform]?
 
     init(_ fields: inout Fields) throws(Failure) {
@@ -29,6 +31,7 @@ struct Targets {
         }
         if let json = fields.take("tags"), json != .array([]) {
             guard filters == nil else { throw .malformed("use either filters or tags") }
+            filtersName = "tags"
             filters = try Filters.translated(tags: json)
         }
         platforms = try fields.platforms()
@@ -96,9 +99,23 @@ struct Targets {
         guard !members.members.isEmpty else { return (nil, invalid) }
         members["exclude_segments"] = excluded.isEmpty ? nil : JSONValue(texts: excluded)
         var fields = Fields(members)
-        var audience = try Audience(&fields, reaching: state.services)
-        audience.platforms = platforms
-        return (audience, invalid)
+        do throws(Failure) {
+            var audience = try Audience(&fields, reaching: state.services)
+            audience.platforms = platforms
+            return (audience, invalid)
+        } catch {
+            throw error.renamed([
+                (
+                    "segments and exclude_segments", "included_segments and excluded_segments"
+                ),
+                (
+                    "each token in devices",
+                    "each token in include_ios_tokens and include_android_reg_ids"
+                ),
+                ("a token in devices", "a token in include_ios_tokens"),
+                ("filters", filtersName),
+            ])
+        }
     }
 
     private func knownUsers(

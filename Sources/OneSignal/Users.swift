@@ -125,7 +125,7 @@ package struct Users {
         let properties = try PropertiesBody(&fields)
         let sessions = try fields.newSessions()
         try fields.finish(ignoring: ["refresh_device_metadata"])
-        let change = try ProfileChange(Fields(properties.members), addingSessions: sessions)
+        let change = try PropertiesBody.change(properties.members, addingSessions: sessions)
         let document = try state.change(user, by: change, as: request)
         return Response(status: 202, body: ["properties": document.profile.properties])
     }
@@ -185,7 +185,7 @@ package struct Users {
     private func changing(
         _ user: UserID, _ members: JSONObject, _ identity: IdentityBody
     ) throws(Failure) -> Result<User, Failure> {
-        let change = try ProfileChange(Fields(members), givingReservedAliases: true)
+        let change = try PropertiesBody.change(members)
         do throws(Failure) {
             return .success(try state.change(user, by: change, as: request))
         } catch {

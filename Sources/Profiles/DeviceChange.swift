@@ -9,7 +9,7 @@ struct DeviceChange {
     private let appVersion: Setting<String>
     private let model: Setting<String>
     private let system: Setting<String>
-    private let isEnabled: Bool?
+    private let isEnabled: Setting<Bool>
 
     /// - Parameter members: the members to change. `null` removes a member; a missing one stays.
     init(_ id: String, _ members: Fields) throws(Failure) {
@@ -18,7 +18,7 @@ struct DeviceChange {
         appVersion = try fields.textSetting("appVersion")
         model = try fields.textSetting("model")
         system = try fields.textSetting("os")
-        isEnabled = try fields.boolean("enabled")
+        isEnabled = try fields.booleanSetting("enabled")
         try fields.finish()
     }
 
@@ -29,6 +29,10 @@ struct DeviceChange {
         appVersion.apply(to: &devices[place].appVersion)
         model.apply(to: &devices[place].model)
         system.apply(to: &devices[place].system)
-        devices[place].isEnabled = isEnabled ?? devices[place].isEnabled
+        switch isEnabled {
+        case .kept: break
+        case .removed: devices[place].isEnabled = true
+        case .set(let value): devices[place].isEnabled = value
+        }
     }
 }

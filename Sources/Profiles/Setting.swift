@@ -41,6 +41,15 @@ extension Fields {
         }
     }
 
+    /// Reads `true`, `false` or `null`.
+    mutating func booleanSetting(_ name: String) throws(Failure) -> Setting<Bool> {
+        if rest[name] == .null {
+            _ = take(name)
+            return .removed
+        }
+        return try boolean(name).map { .set($0) } ?? .kept
+    }
+
     /// Reads a member with a moment in RFC 3339 that may be `null`.
     mutating func momentSetting(_ name: String) throws(Failure) -> Setting<Timestamp> {
         try setting(name, else: "a moment that exists, in UTC, such as 2026-11-22T07:00:00Z") {

@@ -11,11 +11,13 @@ package final class Intake {
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
-    /// By id, what was read of the notifications that ``mayHaveArrived(_:onAnyOf:)`` was asked about.
-    var doubts: [String: DoubtfulDevices] = [:]
-    /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` was asked about: at most a hundred
-    /// thousand devices in all, unless one notification has more.
-    var openDevices: [String: SpooledDevices] = [:]
+    /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` and
+    /// ``mayHaveArrived(_:onAnyOf:)`` were asked about: at most a hundred thousand devices in all, unless one
+    /// notification has more.
+    var spooledDevices: [String: SpooledDevices] = [:]
+    /// By id, the files of the notifications that they were asked about in this turn of the drainer's loop; `nil`
+    /// for one that is not in the spool. It may be moved here from a former queue later.
+    var places: [String: String?] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
     /// Notifications that are not taken again, because their files could not be removed or moved to
@@ -99,6 +101,10 @@ package final class Intake {
         movingSince = nil
         for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }
+
+    /// Begins a turn of the drainer's loop: notifications may have been moved since the last one.
+    @export(interface)
+    package func beginTurn() { places = [:] }
 
     /// Takes the next notification that is due and not in hand; `nil` after the last one, after which it
     /// starts again.

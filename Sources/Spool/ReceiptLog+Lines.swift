@@ -46,7 +46,10 @@ extension ReceiptLog {
     package func append(_ attempt: Attempt, of delivery: Delivery, in file: SpoolFile) {
         flushSending()
         var line = begin(file)
-        let isRepeat = file.progress.unanswered.contains(delivery.number)
+        // A delivery that was moved or put off after such an attempt is in doubt without a failure.
+        let isRepeat =
+            file.progress.unanswered.contains(delivery.number)
+            || delivery.isInDoubt && delivery.failures == nil
         let isInDoubt = file.isInDoubt(delivery)
         file.progress.unanswered.remove(delivery.number)
         if attempt.isLost || isRepeat && attempt.outcome == nil {

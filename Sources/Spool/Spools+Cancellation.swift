@@ -27,6 +27,7 @@ extension Spools {
             }
             // It may be moved to other queues meanwhile, if their number has changed.
             guard !spools.isEmpty, try all().contains(where: { $0.queue.count != shards }) else {
+                if !told.isEmpty { try removeThrottle(of: id) }
                 return isSettled
             }
         }

@@ -40,8 +40,7 @@ package struct AudienceIndex {
         } catch {
             // The index can be rebuilt, so drop it rather than fail the commit.
             guard error.isFileSpecific else { throw error }
-            removeStatement()
-            guard try !systemCalls(Files.exists(statementPath)) else { throw error }
+            guard removeStatement() || hasNoStatement else { throw unusable(error) }
             error.recordFile()
         }
         try commit()
@@ -58,13 +57,17 @@ package struct AudienceIndex {
     private func append(_ line: [UInt8], to path: String) throws(Failure) {
         try changing(path) { (file) throws(Failure) in
             let isLong = try systemCalls { () throws(SystemError) in
-                let size = try write(line, to: file)
-                return size - Self.slack > 2 * (try validSize(file))
+                let size = try write(IndexLine.summed(line), to: file)
+                let head = try file.read(upTo: 32, at: 0)
+                return size - Self.slack > 2 * IndexShard.validSize(head)
             }
             guard isLong else { return }
             // The line is there already: a disk that is too full for two files refuses no commit.
             do throws(SystemError) {
-                try rewrite(path, try contents(path).compacted(), durably: false)
+                let shard = try contents(path)
+                // A file that is written anew has a right sum, so damage would never be noticed.
+                guard shard.isSound || removeStatement() else { return }
+                try rewrite(path, shard.compacted(), durably: false)
             } catch {}
         }
     }
@@ -99,13 +102,6 @@ package struct AudienceIndex {
         IndexShard(try Files.contents(path, limit: Self.longest) ?? [])
     }
 
-    /// The size that the file had when it was last rewritten; its first line states it.
-    private func validSize(_ file: FileDescriptor) throws(SystemError) -> Int {
-        let line = try file.read(upTo: 32, at: 0).prefix { $0 != UInt8(ascii: "\n") }
-        let digits = line.filter { (48...57).contains($0) }
-        return Int(String(decoding: digits, as: UTF8.self)) ?? 0
-    }
-
     /// Runs `body` with a file that exists, while no other process writes to it.
     ///
     /// - Returns: whether the file exists.
@@ -136,7 +132,7 @@ package struct AudienceIndex {
     private func rewrite(
         _ path: String, _ lines: [UInt8], durably: Bool
     ) throws(SystemError) {
-        try Files.replace(path, with: IndexShard.head(lines.count) + lines, durably: durably)
+        try Files.replace(path, with: IndexShard.head(lines) + lines, durably: durably)
     }
 
     /// Removes all lines of a user, durably: the name does not come back after a loss of power.
@@ -148,7 +144,11 @@ package struct AudienceIndex {
         var isNamed = false
         try changing(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
-                let lines = try contents(path).compacted { line in
+                let shard = try contents(path)
+                guard shard.isSound || removeStatement() else {
+                    throw SystemError("remove", statementPath, .noAccess)
+                }
+                let lines = shard.compacted { line in
                     guard line.starts(with: name) else { return false }
                     isNamed = true
                     return true
@@ -167,6 +167,8 @@ package struct AudienceIndex {
     package struct Reader {
         private let index: AudienceIndex
         private var shards: ArraySlice<String>
+        /// The last file.
+        private var path = ""
         /// Users whose documents could not be read when the index was made: they may have no lines, or old
         /// ones.
         package let unread: [UserID]
@@ -180,19 +182,19 @@ package struct AudienceIndex {
         /// - Throws: later, if the file is missing or damaged. The index is then made again.
         package mutating func next() throws(Failure) -> IndexShard? {
             guard let name = shards.popFirst() else { return nil }
-            let path = "\(index.folder)/\(name).jsonl"
+            path = "\(index.folder)/\(name).jsonl"
             let shard: IndexShard
             do throws(SystemError) { shard = try index.contents(path) } catch {
-                guard error.errno.concernsOneFile, index.removeStatement() else {
-                    throw error.failure
-                }
-                throw index.givenUp(path, error.reason)
+                throw index.givenUp(path, error)
             }
-            guard shard.isSound else {
-                index.removeStatement()
-                throw index.givenUp(path, "it is damaged or missing")
-            }
+            guard shard.isSound else { throw damaged() }
             return shard
+        }
+
+        /// Has the index made again because of the last file.
+        package func damaged() -> Failure {
+            index.removeStatement()
+            return index.givenUp(path, "it is damaged or missing")
         }
     }
 
@@ -223,8 +225,8 @@ package struct AudienceIndex {
             try systemCalls(Files.makeFolder(folder))
             var isFirst = true
             while true {
-                let known = try statement()
-                var statement = known ?? Statement()
+                let known = try statement(.overwrite)
+                var statement = if let known { known } else { try begin() }
                 guard !statement.isComplete else { return }
                 guard isFirst || Instant.now - began < longest else {
                     throw Failure(
@@ -233,12 +235,13 @@ package struct AudienceIndex {
                         cause: Self.cause)
                 }
                 isFirst = false
-                if known == nil { try write(statement) }
                 try make(Self.shards[statement.parts], &statement.unread)
                 // A change that could not add its line has removed it: all parts are made again.
                 guard try self.statement() != nil else { continue }
                 statement.parts += 1
-                try write(statement)
+                try systemCalls { () throws(SystemError) in
+                    try statement.file.write(text(of: statement), at: 0)
+                }
                 progress(statement.parts)
             }
         }
@@ -270,7 +273,7 @@ package struct AudienceIndex {
         clear(path)
         let isThere = try systemCalls(Files.exists(path))
         if !isThere {
-            try systemCalls(Files.replace(path, with: IndexShard.head(0), durably: false))
+            try systemCalls(Files.replace(path, with: IndexShard.head([]), durably: false))
         }
         let shard = try systemCalls { () throws(SystemError) in try contents(path) }
         let known = shard.certainLines()
@@ -323,7 +326,7 @@ package struct AudienceIndex {
                 continue
             }
             let line = IndexLine.text(of: user, IndexLine.content(of: found), isTentative: false)
-            if !shard.says(line, known) { lines += line }
+            if !shard.says(line, known) { lines += IndexLine.summed(line) }
         }
         return lines
     }
@@ -352,13 +355,13 @@ package struct AudienceIndex {
     private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<UserID>) -> Bool {
         guard IndexLine.isLine(line) else { return true }
         let line = Array(line)
-        guard let known = IndexLine.read(line), !seen.contains(known.user),
-            let end = IndexLine.endOfUser(in: line.span, line.indices),
+        guard let end = IndexLine.endOfUser(in: line.span, line.indices),
+            let user = IndexLine.name(Array(line[..<end]))
+        else { return true }
+        guard !seen.contains(user),
             !IndexLine.isTentative(in: line.span, line.indices, after: end)
         else { return false }
-        do throws(Failure) { return try state.users[known.user].read() == nil } catch {
-            return false
-        }
+        do throws(Failure) { return try state.users[user].read() == nil } catch { return false }
     }
 
     /// What `index.json` says about the files of lines.
@@ -367,26 +370,33 @@ package struct AudienceIndex {
         var parts = 0
         /// The users in these files whose documents could not be read.
         var unread: [UserID] = []
+        /// It is changed in place, so that one which was removed meanwhile does not come back.
+        let file: FileDescriptor
 
         var isComplete: Bool { parts == AudienceIndex.shards.count }
     }
 
-    /// Writes how much of the index has all lines. The statement is about this file only, and not about a
-    /// copy.
-    private func write(_ statement: Statement) throws(Failure) {
+    /// Writes a statement that no file has all lines.
+    private func begin() throws(Failure) -> Statement {
         try systemCalls { () throws(SystemError) in
-            let file = try Files.openTemporary(for: statementPath)
-            let own = try file.identity()
-            var members: JSONObject = [
-                "version": .integer(Self.version), "boot": .string(try Self.boot()),
-                "inode": .integer(own.inode), "made": .integer(own.birth),
-                "parts": .integer(Int64(statement.parts)),
-            ]
-            let unread = statement.unread
-            members["unread"] = unread.isEmpty ? nil : JSONValue(texts: unread.map { $0.text })
-            try file.write(JSON.text(.object(members)) + [UInt8(ascii: "\n")])
+            let statement = Statement(file: try Files.openTemporary(for: statementPath))
+            try statement.file.write(text(of: statement))
             try Files.rename(Files.temporary(for: statementPath), statementPath)
+            return statement
         }
+    }
+
+    /// How much of the index has all lines. The statement is about its own file only, and not about a copy.
+    private func text(of statement: Statement) throws(SystemError) -> [UInt8] {
+        let own = try statement.file.identity()
+        var members: JSONObject = [
+            "version": .integer(Self.version), "boot": .string(try Self.boot()),
+            "inode": .integer(own.inode), "made": .integer(own.birth),
+        ]
+        let unread = statement.unread
+        members["unread"] = unread.isEmpty ? nil : JSONValue(texts: unread.map { $0.text })
+        members["parts"] = .integer(Int64(statement.parts))
+        return JSON.text(.object(members)) + [UInt8(ascii: "\n")]
     }
 
     /// The version of the index. An index of another version is made again.
@@ -395,16 +405,19 @@ package struct AudienceIndex {
     /// Reads the statement; `nil` if lines may be missing in any file.
     ///
     /// - Throws: later, if something else is in the file's place. It is removed, and the index is made again.
-    private func statement() throws(Failure) -> Statement? {
-        do throws(SystemError) { return try readStatement() } catch {
-            guard error.errno.concernsOneFile, removeStatement() else { throw error.failure }
-            throw givenUp(statementPath, error.reason)
+    private func statement(
+        _ mode: FileDescriptor.Mode = .read
+    ) throws(Failure) -> Statement? {
+        do throws(SystemError) { return try readStatement(mode) } catch {
+            throw givenUp(statementPath, error)
         }
     }
 
-    private func readStatement() throws(SystemError) -> Statement? {
+    private func readStatement(
+        _ mode: FileDescriptor.Mode
+    ) throws(SystemError) -> Statement? {
         let file: FileDescriptor
-        do throws(SystemError) { file = try FileDescriptor.open(statementPath, .read) } catch {
+        do throws(SystemError) { file = try FileDescriptor.open(statementPath, mode) } catch {
             guard [.noEntry, .notDirectory].contains(error.errno) else { throw error }
             return nil
         }
@@ -419,7 +432,7 @@ package struct AudienceIndex {
             let parts = members["parts"]?.integer, (0...Int64(Self.shards.count)).contains(parts)
         else { return nil }
         let unread = (members["unread"]?.texts ?? []).compactMap { UserID($0) }
-        return Statement(parts: Int(parts), unread: unread)
+        return Statement(parts: Int(parts), unread: unread, file: file)
     }
 
     /// Removes the statement, or what is in its place: lines may be missing.
@@ -428,6 +441,23 @@ package struct AudienceIndex {
     @discardableResult
     private func removeStatement() -> Bool {
         Files.remove(statementPath) || Files.removeAll(statementPath)
+    }
+
+    private var hasNoStatement: Bool {
+        do throws(SystemError) { return try !Files.exists(statementPath) } catch { return false }
+    }
+
+    /// The failure if a file cannot be read. The index is made again, if it only concerns the index.
+    private func givenUp(_ path: String, _ error: SystemError) -> Failure {
+        guard error.errno.concernsOneFile else { return error.failure }
+        return removeStatement() ? givenUp(path, error.reason) : unusable(error.failure)
+    }
+
+    /// The failure if the index cannot be used, and cannot be given up either: its folder is another
+    /// account's. The same request succeeds once somebody has repaired that, so it is refused for now.
+    private func unusable(_ error: Failure) -> Failure {
+        error.recordFile()
+        return Failure(.later(seconds: 5), error.sentence, cause: error.cause, file: error.file)
     }
 
     private func givenUp(_ path: String, _ reason: String) -> Failure {

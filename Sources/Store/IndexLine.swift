@@ -1,5 +1,6 @@
 import JSON
 import Turnstone
+import Unix
 
 // The lines of the audience index: FORMAT.md.
 
@@ -62,6 +63,47 @@ enum IndexLine {
         ]
         while elements.last == .null { elements.removeLast() }
         return elements == [0] ? nil : .array(elements)
+    }
+
+    private static let sumMark = Array(#","k":""#.utf8)
+    /// Of `,"k":"1a2b3c4d"}`.
+    private static let sumLength = 16
+
+    /// The line with a sum of its bytes as its last member.
+    ///
+    /// - Parameter line: ends with a newline.
+    static func summed(_ line: [UInt8]) -> [UInt8] {
+        let end = line.count - 2
+        return line[..<end] + sumMark + sum(of: line, in: 0..<end) + Array("\"}\n".utf8)
+    }
+
+    private static func sum(of bytes: [UInt8], in range: Range<Int>) -> [UInt8] {
+        let sum = Words.sum(of: bytes, in: range)
+        return Array(hex((0..<4).map { UInt8(truncatingIfNeeded: sum >> ($0 * 8)) }).utf8)
+    }
+
+    /// The place of a line's sum, with its name and the end of the line; `nil` if it has none.
+    private static func placeOfSum(
+        in bytes: borrowing Span<UInt8>, _ line: Range<Int>
+    ) -> Range<Int>? {
+        let start = line.upperBound - sumLength
+        guard start > line.lowerBound, begins(bytes, line, at: start, with: sumMark) else {
+            return nil
+        }
+        return start..<line.upperBound
+    }
+
+    /// The line without its sum and without its last brace.
+    static func content(of line: Range<Int>, in bytes: borrowing Span<UInt8>) -> Range<Int> {
+        let end = placeOfSum(in: bytes, line)?.lowerBound ?? line.upperBound - 1
+        return line.lowerBound..<end
+    }
+
+    /// Whether a line's sum is right. A line of an earlier version has none.
+    static func hasRightSum(_ line: Range<Int>, in bytes: [UInt8]) -> Bool {
+        guard let place = placeOfSum(in: bytes.span, line) else { return true }
+        let digits = bytes[(place.lowerBound + sumMark.count)..<(place.upperBound - 2)]
+        return digits.elementsEqual(sum(of: bytes, in: line.lowerBound..<place.lowerBound))
     }
 
     /// Whether bytes between two newlines look like a line.

@@ -1,3 +1,4 @@
+import JSON
 import Turnstone
 import Unix
 
@@ -9,27 +10,53 @@ package struct IndexShard {
 
     private static let headStart = Array(#"{"valid_bytes":"#.utf8)
 
-    /// The first line of a file whose other lines have so many bytes.
-    static func head(_ size: Int) -> [UInt8] {
-        headStart + Array("\(size)}\n".utf8)
+    /// The first line of a file that begins with these other lines.
+    static func head(_ lines: [UInt8]) -> [UInt8] {
+        let sum = hexSum(of: lines, in: lines.indices)
+        return headStart + Array("\(lines.count),\"sum\":\"\(sum)\"}\n".utf8)
     }
 
-    /// Whether the file has its first line, as many bytes as that says, and otherwise only lines that look
-    /// like those of users.
+    private static func hexSum(of bytes: [UInt8], in range: Range<Int>) -> String {
+        let sum = Words.sum(of: bytes, in: range)
+        return hex((0..<8).map { UInt8(truncatingIfNeeded: sum >> ($0 * 8)) })
+    }
+
+    /// The size that a file had without its first line when it was last rewritten; 0 if this is no first
+    /// line.
+    ///
+    /// - Parameter head: the beginning of the file.
+    static func validSize(_ head: [UInt8]) -> Int {
+        guard head.starts(with: headStart) else { return 0 }
+        let digits = head.dropFirst(headStart.count).prefix { (48...57).contains($0) }
+        return Int(String(decoding: digits, as: UTF8.self)) ?? 0
+    }
+
+    /// Whether the file has its first line, then the bytes whose number and sum that states, and then only
+    /// lines that look like those of users and have the right sums.
     var isSound: Bool {
-        let newline = UInt8(ascii: "\n")
-        guard bytes.starts(with: Self.headStart), let head = bytes.firstIndex(of: newline),
-            head > Self.headStart.count,
-            let size = Int(
-                String(decoding: bytes[Self.headStart.count..<(head - 1)], as: UTF8.self)),
-            size <= bytes.count - head - 1
+        guard bytes.starts(with: Self.headStart),
+            let head = bytes.firstIndex(of: UInt8(ascii: "\n")),
+            let members = Self.members(of: Array(bytes[..<head])),
+            let size = members["valid_bytes"]?.count, size <= bytes.count - head - 1
         else { return false }
-        var rest = bytes[(head + 1)...]
-        while let end = rest.firstIndex(of: newline) {
-            guard IndexLine.isLine(rest[..<end]) else { return false }
-            rest = rest[(end + 1)...]
+        var place = head + 1
+        // An earlier version wrote no sum.
+        if let sum = members["sum"] {
+            let sealed = place..<(place + Int(size))
+            guard .string(Self.hexSum(of: bytes, in: sealed)) == sum else { return false }
+            place = sealed.upperBound
+        }
+        while let end = bytes[place...].firstIndex(of: UInt8(ascii: "\n")) {
+            guard IndexLine.isLine(bytes[place..<end]),
+                IndexLine.hasRightSum(place..<end, in: bytes)
+            else { return false }
+            place = end + 1
         }
         return true
+    }
+
+    private static func members(of line: [UInt8]) -> JSONObject? {
+        do throws(JSONError) { return try JSON.parse(line).object } catch { return nil }
     }
 
     /// A user with the valid lines: one, or several if a program may have been killed during a commit.
@@ -80,23 +107,27 @@ package struct IndexShard {
         return entries
     }
 
-    /// The same lines without those that are no longer valid, nor those that `isGone` names.
+    /// The same lines without those that are no longer valid, nor those that `isGone` names, and without the
+    /// lines' own sums.
     func compacted(without isGone: (ArraySlice<UInt8>) -> Bool = { _ in false }) -> [UInt8] {
         var lines: [Range<Int>] = []
         forEachValidLine { line, _, _ in
             if !isGone(bytes[line]) { lines.append(line) }
         }
         var text: [UInt8] = []
-        for line in lines.reversed() { text += bytes[line.lowerBound...line.upperBound] }
+        for line in lines.reversed() {
+            text += bytes[IndexLine.content(of: line, in: bytes.span)]
+            text += [UInt8(ascii: "}"), UInt8(ascii: "\n")]
+        }
         return text
     }
 
     /// Whether the only valid line of a user says the same as `line`.
     func says(_ line: [UInt8], _ known: [ArraySlice<UInt8>: Range<Int>]) -> Bool {
         guard let name = IndexLine.endOfUser(in: line.span, line.indices),
-            let found = known[line[0..<name]]
+            let found = known[line[0..<name]], IndexLine.isLine(bytes[found])
         else { return false }
-        return bytes[found.lowerBound...found.upperBound].elementsEqual(line)
+        return bytes[IndexLine.content(of: found, in: bytes.span)].elementsEqual(line.dropLast(2))
     }
 
     /// The users with one valid line, as lines name them, and those lines.

@@ -72,7 +72,8 @@ package final class PlayerIndex {
             return try Lock.waiting(upTo: .seconds(5)) { () throws(Failure) in
                 try Lock.holding(path(in: state)) { (_) throws(Failure) in
                     isElected = true
-                    return try Lock.waiting(upTo: .seconds(2)) { () throws(Failure) in
+                    return try Lock.waiting(upTo: .seconds(2), recording: true) {
+                        () throws(Failure) in
                         try body(PlayerIndex(state))
                     }
                 }

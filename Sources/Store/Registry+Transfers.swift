@@ -17,7 +17,11 @@ extension Registry {
     func finishTransfers() {
         var names: [String] = []
         do throws(SystemError) { names = try Files.names(in: state.transfers.folder) } catch {}
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+        for name in names {
+            guard name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+                removeIfForgotten("\(state.transfers.folder)/\(name)")
+                continue
+            }
             let hash = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
             do throws(Failure) {
                 try finish(state.transfers[named: DocumentName(single: hash)])
@@ -25,6 +29,17 @@ extension Registry {
                 error.recordFile()
             }
         }
+    }
+
+    /// Removes a file that a killed program was writing, after an hour: no program writes for so long.
+    private func removeIfForgotten(_ path: String) {
+        guard path.utf8.suffix(9).elementsEqual(".json.new".utf8) else { return }
+        do throws(SystemError) {
+            guard let stamp = try Files.stamp(of: path),
+                Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .hours(1)
+            else { return }
+            Files.remove(path)
+        } catch {}
     }
 
     private func finish(_ document: StoredDocument<DeviceTransfer>) throws(Failure) {

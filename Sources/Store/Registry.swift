@@ -174,16 +174,23 @@ package struct Registry {
         of devices: [Device], from user: UserID, isReplaced: Bool = false
     ) throws(Failure) {
         try forget(devices, of: user, isReplaced: isReplaced)
-        do throws(Failure) {
-            for device in devices {
-                let isLast = try users(of: device.token).isEmpty
-                if !isReplaced || !isLast { try handOverBadges(of: [device], from: user) }
-                if isLast { try forgetFormerUsers(of: device.token) }
+        for device in devices {
+            do throws(Failure) {
+                try finishRemoval(of: device, from: user, isReplaced: isReplaced)
+            } catch {
+                // The device is removed, so the caller must not be told otherwise.
+                error.recordFile()
             }
-        } catch {
-            // The device is removed, so the caller must not be told otherwise.
-            error.recordFile()
         }
+    }
+
+    private func finishRemoval(
+        of device: Device, from user: UserID, isReplaced: Bool
+    ) throws(Failure) {
+        // First of all: what follows may meet a document that cannot be used.
+        if !isReplaced { try handOverBadges(of: [device], from: user) }
+        let isHeld = try !forgetFormerUsers(of: device.token)
+        if isReplaced, isHeld { try handOverBadges(of: [device], from: user) }
     }
 
     /// Lets another player of these devices correct the number on their icons, now or when one registers. The
@@ -221,14 +228,17 @@ package struct Registry {
 
     /// Empties the index of a token that nobody has any more: it may name users who replaced the token while
     /// somebody else had it.
-    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) {
+    ///
+    /// - Returns: whether nobody has it.
+    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) -> Bool {
         let index = state.tokens[token]
-        guard try index.read()?.users.isEmpty == false else { return }
-        try index.update { (holders) throws(Failure) in
+        guard try index.read()?.users.isEmpty == false else { return true }
+        return try index.update { (holders) throws(Failure) in
             for user in holders.users {
-                if try mayHave(user, token) { return }
+                if try mayHave(user, token) { return false }
             }
             holders.users = []
+            return true
         }
     }
 

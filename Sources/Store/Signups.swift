@@ -74,7 +74,7 @@ package struct Signups {
         let code = Self.prefix + firstDigits(20, of: mac("code", issued, nonce, name, secret))
         return Proof(
             code: code, expires: issued + Self.life,
-            // Only who has the token knows the nonce, and nobody outside knows the secret.
+            // Only callers with the token know the nonce, and nobody outside knows the secret.
             key: mac("key", issued, nonce, name, secret),
             id: firstDigits(32, of: mac("id", issued, nonce, name, secret)))
     }

@@ -117,15 +117,38 @@ extension State {
         guard faults.contains(where: { $0.reason != nil }) else { return [] }
         let setAside = try setAside()
         var found: [(name: String, reason: String)] = []
+        var locks: [String] = []
         for fault in faults {
             guard let reason = fault.reason,
                 !setAside.contains(where: { isCopy($0, of: fault.file) }),
-                !found.contains(where: { $0.name == fault.file }),
-                isUnusable(fault.file, reason)
+                !found.contains(where: { $0.name == fault.file }), !locks.contains(fault.file)
             else { continue }
-            found.append((fault.file, reason))
+            if reason == FailureCause.busy {
+                locks.append(fault.file)
+            } else if isUnusable(fault.file, reason) {
+                found.append((fault.file, reason))
+            }
         }
-        return found
+        return found + held(locks).map { ($0, FailureCause.busy) }
+    }
+
+    /// Those of the locks that are not free at any moment for two seconds.
+    private func held(_ locks: [String]) -> [String] {
+        let deadline = Instant.now + .seconds(2)
+        var left = locks
+        while true {
+            left.removeAll { !isHeld("\(folder)/\($0)") }
+            guard !left.isEmpty, Instant.now < deadline else { return left }
+            sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// Whether a lock is held, or cannot be tried.
+    private func isHeld(_ path: String) -> Bool {
+        do throws(SystemError) { return try FileDescriptor.open(path, .overwrite).isLocked() } catch
+        {
+            return ![.noEntry, .notDirectory].contains(error.errno)
+        }
     }
 
     private func recordedFaults() throws(Failure) -> [(file: String, reason: String?)] {

@@ -124,9 +124,10 @@ extension State {
         for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
             let document = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
             do throws(Failure) {
-                try Lock.holding(
-                    lock(ofDocumentAt: "\(folder)/\(document)"), waitingUpTo: .seconds(0)
-                ) { (lock) throws(Failure) in try lock.adoptOwn() }
+                let place = lock(ofDocumentAt: "\(folder)/\(document)")
+                try Lock.waiting(upTo: .seconds(0)) { () throws(Failure) in
+                    try Lock.holding(place) { (lock) throws(Failure) in try lock.adoptOwn() }
+                }
             } catch {
                 guard error.isFileSpecific || error.cause == FailureCause.busy else { throw error }
                 error.recordFile()

@@ -200,7 +200,7 @@ extension User {
     ///   - fits: whether a state can be sent.
     package mutating func takeActivity(
         of token: DeviceToken, by carrier: String, now: Timestamp, besides shared: ActivityFeed?,
-        turn: Int64, isInDoubt: Bool,
+        alert: ActivityFeed.State?, turn: Int64, isInDoubt: Bool,
         isPutOff: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) -> ActivityFeed.Taken? {
         guard let index = devices.firstIndex(where: { $0.token == token }),
@@ -214,9 +214,13 @@ extension User {
                 : last.carrier == carrier && !isInDoubt && last.state.expires > now
             if isReplaced { feed.keepAlert(fits: fits) }
         }
-        let taken = feed.take(by: carrier, now: now, besides: shared, turn: turn)
+        guard feed.take(by: carrier, now: now, besides: shared, turn: turn) != nil else {
+            devices[index].activity = feed
+            return nil
+        }
+        if let alert { feed.takeAlert(of: alert, fits: fits) }
         devices[index].activity = feed
-        return taken
+        return feed.taken
     }
 
     /// Applies a message's change to the badge, once per message.

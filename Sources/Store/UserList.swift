@@ -9,15 +9,20 @@ package struct UserList {
     private var shards: [String]
     /// Names of documents in the present folder.
     private var names: ArraySlice<String> = []
+    /// Whether documents that were set aside as damaged count as well.
+    private let hasSetAside: Bool
 
     package init(_ state: State) throws(Failure) {
         self.state = state
+        hasSetAside = false
         shards = try systemCalls(Files.names(in: state.users.folder)).sorted(by: >)
     }
 
-    /// The users whose documents are in one folder of `users/`.
+    /// The users whose documents are, or were before they were set aside as damaged, in one folder of
+    /// `users/`.
     init(_ state: State, folder: String) {
         self.state = state
+        hasSetAside = true
         shards = [folder]
     }
 
@@ -35,15 +40,25 @@ package struct UserList {
 
     private func files(in folder: String) throws(Failure) -> [String] {
         do throws(SystemError) {
-            return try Files.names(in: folder).filter {
+            let names = try Files.names(in: folder)
+            let documents = names.filter {
                 $0.utf8.count > 5 && $0.utf8.suffix(5).elementsEqual(".json".utf8)
             }
+            return hasSetAside ? documents + setAside(among: names, documents) : documents
         } catch {
             guard error.errno.isFileSpecific || error.errno == .notDirectory else {
                 throw error.failure
             }
             return []  // `health` reports the folder
         }
+    }
+
+    /// The documents that are only there as damaged copies.
+    private func setAside(among names: [String], _ documents: [String]) -> [String] {
+        let copies = names.compactMap { StoredDocument<User>.document(ofCopy: $0) }
+        guard !copies.isEmpty else { return [] }
+        // Only the tokens in a document tell the user of a name that is a hash.
+        return Set(copies).subtracting(documents).filter { !$0.utf8.starts(with: "==".utf8) }
     }
 
     private func user(of name: String) throws(Failure) -> UserID? {

@@ -91,6 +91,9 @@ package struct ActivityFeed: Equatable, Sendable {
     package private(set) var lastAlert: State?
     /// For a session: the last states taken, at most eight, oldest first.
     package private(set) var recent: [Turn] = []
+    /// For a listener: the last of its session's notifications that did not bring it an alert of the session and
+    /// never will, at most eight.
+    package private(set) var dropped: [String] = []
     /// The number before its first state: a session's feeds continue counting.
     package let base: Int64
 
@@ -123,7 +126,7 @@ package struct ActivityFeed: Equatable, Sendable {
         }
     }
 
-    /// That a notification took a state.
+    /// A state, and the notification that took it.
     package struct Turn: Equatable, Sendable {
         /// The state's number.
         package let number: Int64
@@ -273,6 +276,35 @@ package struct ActivityFeed: Equatable, Sendable {
     /// - Parameter fits: whether a state can be sent.
     package mutating func keepAlert(fits: (JSONObject) -> Bool) {
         if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
+    }
+
+    /// Lets the taken state take over an alert of its session that the activity has not got and will not get
+    /// otherwise.
+    ///
+    /// - Parameter fits: whether a state can be sent.
+    package mutating func takeAlert(of session: State, fits: (JSONObject) -> Bool) {
+        guard let taken, taken.state.after >= session.number else { return }
+        self.taken?.state.takeAlert(of: session, fits: fits)
+        if hasTaken(session) { dropped = [] }
+    }
+
+    /// Whether the taken state has the alert of a state of its session.
+    package func hasTaken(_ alert: State) -> Bool {
+        guard let number = taken?.state.alertNumber else { return false }
+        return number == alert.alertNumber
+    }
+
+    /// The newest state with an alert that a session has sent to its listeners.
+    package var newestAlert: State? {
+        if let taken, taken.state.aps["alert"] != nil { return taken.state }
+        return lastAlert
+    }
+
+    /// Records that a notification of its session did not bring the listener an alert of the session, and never
+    /// will.
+    package mutating func recordDrop(of carrier: String) {
+        guard !dropped.contains(carrier) else { return }
+        dropped = (dropped + [carrier]).suffix(8)
     }
 
     /// Follows a session from now on: what was sent to the activity alone comes before the session's later
@@ -521,12 +553,13 @@ extension ActivityFeed {
             guard let turn = Turn(json) else { return nil }
             recent.append(turn)
         }
+        dropped = members["dropped"]?.texts ?? []
     }
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
-    /// "last_alert"?: state, "recent"?: [{"number", "by"}]}`. A state is `{"number", "at", "expires",
-    /// "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?, "inherited"?:
-    /// {"number", "priority"}}`. Moments are milliseconds since 1970.
+    /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at",
+    /// "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?,
+    /// "inherited"?: {"number", "priority"}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -537,6 +570,7 @@ extension ActivityFeed {
         members["taken"] = taken?.json
         members["last_alert"] = lastAlert?.json
         members["recent"] = recent.isEmpty ? nil : .array(recent.map { $0.json })
+        members["dropped"] = dropped.isEmpty ? nil : JSONValue(texts: dropped)
         return .object(members)
     }
 }

@@ -5,6 +5,7 @@ enum OverrideRule: String {
     case flag = "true or false"
     case bit = "0 or 1"
     case number = "a number"
+    case fraction = "a number from 0 to 1"
     case count = "a whole number from 0 to 2147483647"
     case object = "an object"
     case alert = "a string or an object"
@@ -26,6 +27,12 @@ enum OverrideRule: String {
         case .number:
             switch value {
             case .integer, .number: true
+            default: false
+            }
+        case .fraction:
+            switch value {
+            case .integer(let number): (0...1).contains(number)
+            case .number(let number): (0...1).contains(number.value)
             default: false
             }
         case .count: (0...Int64(Int32.max)).contains(value.integer ?? -1)

@@ -9,6 +9,7 @@ package struct PushHosts: Equatable, Sendable {
         "*.notify.windows.com",
     ]
 
+    /// Those of ``known``, then those of `WEBPUSH_HOSTS`.
     private let named: [HostAndPort]
     private let privateHosts: [HostAndPort]
 
@@ -32,6 +33,12 @@ package struct PushHosts: Equatable, Sendable {
     /// Whether the endpoint's host is known or named by its whole name, not only by a pattern.
     package func nameExactly(_ endpoint: PushEndpoint) -> Bool {
         (named + privateHosts).contains { !$0.isPattern && $0.matches(endpoint) }
+    }
+
+    /// Whether a server at the endpoint's host may be a user's own: only a pattern of a variable allows it.
+    package func mayBeUsersOwn(_ endpoint: PushEndpoint) -> Bool {
+        let isKnown = named.prefix(Self.known.count).contains { $0.matches(endpoint) }
+        return !isKnown && !nameExactly(endpoint)
     }
 
     /// Whether the endpoint's host may have a private or loopback address.

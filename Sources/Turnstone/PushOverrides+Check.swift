@@ -37,6 +37,7 @@ extension PushOverrides {
 
     // MARK: APNs
 
+    /// Apple: *Generating a remote notification*.
     private static func checkAPNs(_ members: JSONObject, _ type: PushType) throws(Failure) {
         guard let value = members["aps"] else { return }
         guard let aps = value.object else { throw .malformed("apns.aps must be an object") }
@@ -55,6 +56,27 @@ extension PushOverrides {
             choices: [
                 ("interruption-level", ["passive", "active", "time-sensitive", "critical"])
             ])
+        if let alert = aps["alert"]?.object {
+            try check(
+                alert, "apns.aps.alert",
+                [
+                    ("title", .text), ("subtitle", .text), ("body", .text),
+                    ("launch-image", .text), ("title-loc-key", .text), ("title-loc-args", .texts),
+                    ("subtitle-loc-key", .text), ("subtitle-loc-args", .texts),
+                    ("loc-key", .text), ("loc-args", .texts),
+                    // For systems before iOS 15.
+                    ("summary-arg", .text), ("summary-arg-count", .number),
+                    ("action-loc-key", .text),
+                ])
+        }
+        if let sound = aps["sound"]?.object {
+            try check(
+                sound, "apns.aps.sound",
+                [("critical", .bit), ("name", .text), ("volume", .fraction)])
+            guard sound["name"]?.string?.utf8.isEmpty == false else {
+                throw .malformed("apns.aps.sound.name is required")
+            }
+        }
         guard type == .background else { return }
         // Apple: *Pushing background updates to your App*.
         if let shown = aps.members.first(where: { $0.value != .null && $0.name != contentAvailable }

@@ -53,7 +53,7 @@ struct Connection: Sendable {
         _ headers: [String: String]
     ) async throws(TurnstoneError) -> HTTPAnswer {
         guard let url = url(of: path) else {
-            throw .unreachable("\(base.absoluteString) is not the address of an installation")
+            throw .unexpected("\(base.absoluteString) is not the address of an installation")
         }
         var request = HTTPRequest(method: method, url: url, headers: headers, body: nil)
         do {

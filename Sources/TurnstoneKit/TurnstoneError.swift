@@ -30,8 +30,8 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case broken(status: Int, String)
     /// The installation could not be reached, or its answer did not arrive.
     case unreachable(String)
-    /// The answer has another form than the installation's. Check the address: something else may answer
-    /// there.
+    /// The address is not that of an installation, or the answer has another form than an installation's. Check
+    /// the address: something else may answer there.
     case unexpected(String)
     /// The task was cancelled.
     case cancelled

@@ -32,4 +32,28 @@ package enum Words {
         }
         return Int64(bitPattern: sum)
     }
+
+    /// A number that differs if one word differs, and almost certainly after any other damage. It is no
+    /// protection from intent.
+    package static func sum(of bytes: [UInt8], in range: Range<Int>) -> UInt64 {
+        bytes.withUnsafeBytes { bytes in
+            var sum: UInt64 = 0x9e37_79b9_7f4a_7c15
+            func add(_ word: UInt64) {
+                sum = (sum ^ word) &* 0xff51_afd7_ed55_8ccd
+                sum ^= sum >> 32
+            }
+            var place = range.lowerBound
+            while range.upperBound - place >= 8 {
+                add(
+                    UInt64(
+                        littleEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)))
+                place += 8
+            }
+            while place < range.upperBound {
+                add(UInt64(bytes[place]))
+                place += 1
+            }
+            return sum
+        }
+    }
 }

@@ -10,11 +10,13 @@ import Turnstone
 @Suite struct UserTests {
     private static let secret = "a secret that is long enough for HMAC"
 
-    private static func token(_ claims: JSONObject, secret: String = secret) -> String {
+    private static func token(
+        _ claims: JSONObject, header: JSONObject = ["alg": "HS256"], secret: String = secret
+    ) -> String {
         var claims = claims
         if claims["exp"] == nil { claims["exp"] = 1_795_266_000 }
         let signed =
-            base64URL(JSON.text(["alg": "HS256"])) + "." + base64URL(JSON.text(.object(claims)))
+            base64URL(JSON.text(.object(header))) + "." + base64URL(JSON.text(.object(claims)))
         return signed + "." + base64URL(hmacSHA256(Array(signed.utf8), key: Array(secret.utf8)))
     }
 
@@ -227,6 +229,10 @@ import Turnstone
             (nil, "no token"), ("x", "malformed token"),
             (token(["sub": "ann"], secret: "other"), "bad signature"),
             (token(["sub": "ann", "exp": 1]), "the token has expired"),
+            (
+                token(["sub": "ann"], header: ["alg": "HS256", "crit": ["b64"]]),
+                "unsupported extension (crit)"
+            ),
             (token(["sub": "ann", "iss": "you"]), "wrong issuer (iss)"),
         ] as [(String?, String)])
     func reason(token: String?, words: String) {

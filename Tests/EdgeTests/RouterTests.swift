@@ -65,6 +65,21 @@ import Turnstone
     }
 
     @Test(
+        "a path that begins like one of OneSignal's has its form of errors",
+        arguments: [
+            ("/players/1/on_focus", true), ("/api/v1/players/1/2/3", true), ("/x/players", true),
+            ("/apps/1/nothing", true), ("/api/players/1/2", false),
+            ("/api/users/ann/players", false), ("/nothing", false), ("/api/v1/nothing", false),
+        ])
+    func oneSignals(target: String, isTheirs: Bool) {
+        let theirs = [
+            RoutePattern("GET", "/players/{player_id}"), RoutePattern("GET", "/apps/{app_id}"),
+        ]
+        let front = Router(Self.programs.map(\.pattern) + theirs)
+        #expect((front.errorForm(at: target) == .oneSignal) == isTheirs)
+    }
+
+    @Test(
         "a program's own router agrees with front's",
         arguments: ["GET", "HEAD", "POST", "PUT", "DELETE"],
         ["/register", "/register/8086", "/register/register", "/go/register/register/8086"])

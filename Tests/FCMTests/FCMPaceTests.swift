@@ -21,9 +21,23 @@ import Turnstone
         }
     }
 
+    @Test("nor if its runs are short", arguments: [60, 1000, 590_000])
+    func shortRuns(limit: Int) {
+        var sent = 0
+        for start in stride(from: Int64(0), to: 60_000, by: 300) {
+            var pace = FCMPace(limit: limit, now: Instant(milliseconds: start))
+            for moment in stride(from: start, to: start + 300, by: 10) {
+                let count = pace.allowed(now: Instant(milliseconds: moment))
+                pace.spend(count)
+                sent += count
+            }
+        }
+        #expect(sent <= limit)
+    }
+
     @Test func itSaysWhenTheNextOneMayGo() {
-        let start = Instant(milliseconds: 0)
-        var pace = FCMPace(limit: 61, now: start)
+        let start = Instant(milliseconds: 1000)
+        var pace = FCMPace(limit: 61, now: Instant(milliseconds: 0))
         #expect(pace.allowed(now: start) == 1)
         pace.spend(1)
         #expect(pace.allowed(now: start) == 0)
@@ -33,7 +47,7 @@ import Turnstone
     }
 
     @Test func aClockThatStandsStillOrGoesBackGrantsNothing() {
-        var pace = FCMPace(limit: 6000, now: Instant(milliseconds: 10_000))
+        var pace = FCMPace(limit: 6000, now: Instant(milliseconds: 9000))
         pace.spend(pace.allowed(now: Instant(milliseconds: 10_000)))
         #expect(pace.allowed(now: Instant(milliseconds: 10_000)) == 0)
         #expect(pace.allowed(now: Instant(milliseconds: 5000)) == 0)

@@ -74,6 +74,22 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test func itIsNotLateForAUserWhoMovesToWhereItsMomentIsSooner() throws {
+        let world = try world()
+        var body = Self.atNine
+        body["users"] = ["cat"]
+        _ = try world.sent(body)
+        try world.run("deliver")
+        try world.change("cat") { $0.profile.timeZone = "America/New_York" }
+        try world.advance(seconds: 7199)
+        try world.run("deliver")
+        #expect(try accepted(world).isEmpty)
+        try world.advance(seconds: 1)
+        try world.run("deliver")
+        #expect(try accepted(world) == [token(3)])
+        #expect(try world.receipts().count { $0["reason"] == "before its time" } == 0)
+    }
+
     @Test func itIsNotEarlierThanSendAfterAndExpiresAfterItsMoment() throws {
         let world = try world()
         var body = Self.atNine

@@ -25,6 +25,19 @@ import Turnstone
         }.map(\.key).sorted()
     }
 
+    @Test("a player with a damaged document is erased by the first request", arguments: ["{", ""])
+    func damaged(content: String) throws {
+        let world = try World()
+        try world.register(token(1), of: Self.player)
+        let name = try #require(
+            world.state.files().keys.first { $0.hasSuffix("/\(Self.player).json") })
+        try world.state.write(content, to: name)
+        let answer = try erase(world)
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(mentions(world) == [])
+        #expect(try erase(world).status == 404)
+    }
+
     @Test("a player is erased from opponents' looks and queued notices, which still go out")
     func opponents() throws {
         let world = try World()

@@ -4,6 +4,7 @@ import JSON
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it,
 /// and `health` names it.
@@ -30,6 +31,7 @@ import Turnstone
         (["do": "fcm-fault", "kind": "reset", "code": 2], true),
         (["do": "web-fault", "kind": "reset", "code": 2], true),
         (["do": "apns-fault", "status": 404, "reason": "BadPath"], false),
+        (["do": "apns-fault", "status": 400, "reason": "DeviceTokenNotForTopic"], false),
         (["do": "fcm-fault", "status": 400, "reason": "INVALID_ARGUMENT"], false),
         (["do": "web-fault", "status": 405], false),
     ]
@@ -57,6 +59,35 @@ import Turnstone
         _ = try world.sent(users)
         try world.advance(seconds: 1800)
         try deliver(world, minutes: 2)
+        #expect(try messages(of: world) == [])
+    }
+
+    @Test(
+        "health names a document's lock that a process does not let go", arguments: [false, true])
+    func heldLock(isMetByDrainer: Bool) throws {
+        let world = try World()
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        try world.register(token(1), of: 1)
+        if isMetByDrainer { _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": 5]) }
+        let user = try #require(
+            world.state.files().keys.first {
+                $0.hasPrefix("users/") && $0.hasSuffix("/1.json")
+            })
+        let name = SharedLock.file(of: user)
+        let file = try SharedLock.open(of: user, in: world.state)
+        #expect(try file.tryLock())
+        #expect(try messages(of: world) == [])
+        if isMetByDrainer {
+            _ = try world.start("deliver").end()
+        } else {
+            let answer = try world.ask(
+                "register", "POST", "/register", by: 1, world.registration(token(1), of: 1))
+            #expect(answer.status == 503)
+        }
+        let found = try messages(of: world)
+        #expect(found.count == 1 && found[0].contains("\(name) (busy)"), "\(found)")
+        #expect(found.first?.contains("lslocks") == true, "\(found)")
+        file.unlock()
         #expect(try messages(of: world) == [])
     }
 
@@ -194,6 +225,66 @@ import Turnstone
         _ = try world.sent(["users": ["1"], "title": "Lunch"])
         try deliver(world, minutes: 7)
         #expect(try world.problems() == [])
+    }
+
+    /// The key is not on the curve, so no message can be encrypted for it.
+    @Test func aBrowserWithABadKeyIsQuarantined() throws {
+        let world = try World.withAllServices()
+        for user in 1...4 {
+            let known = try world.simulator.perform(["do": "web-subscription"])
+            var subscription = try #require(known["subscription"]?.object)
+            var keys = try #require(subscription["keys"]?.object)
+            // 0x04, then an x and a y of 32 bytes each.
+            keys["p256dh"] = .string("BA" + String(repeating: "_", count: 84) + "8")
+            subscription["keys"] = .object(keys)
+            let answer = try world.ask(
+                "register", "POST", "/register", by: Int64(user),
+                [
+                    "user_id": .string("\(user)"), "platform": "web",
+                    "subscription": .object(subscription),
+                ])
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        let users: JSONObject = ["users": ["1", "2", "3", "4"], "title": "Lunch"]
+        let id = try world.sent(users)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["quarantined": 4])
+        for user in Int64(1)...4 {
+            let device = try world.document(user)["devices"]?.array?.first?.object
+            #expect(device?["quarantined_at"] != nil, "\(device ?? [:])")
+        }
+        #expect(try world.problems() == [])
+    }
+
+    /// Nor is one where the user's own server breaks off or fails. With a second user it may be the service.
+    @Test(arguments: [["kind": "reset", "code": 2], ["status": 500]] as [JSONObject], [1, 2])
+    func brokenServer(fault: JSONObject, users: Int) throws {
+        let world = try World.withAllServices()
+        let hosts = try #require(world.simulator.environment["WEBPUSH_HOSTS"])
+        let open = hosts.replacingOccurrences(of: "127.0.0.1", with: "*.push.localhost")
+        world.variables["WEBPUSH_HOSTS"] = open
+        world.variables["WEBPUSH_PRIVATE_HOSTS"] = open
+        for user in 1...users {
+            let known = try world.simulator.perform(["do": "web-subscription"])
+            var subscription = try #require(known["subscription"]?.object)
+            let endpoint = try #require(subscription["endpoint"]?.string)
+            subscription["endpoint"] = .string(
+                endpoint.replacingOccurrences(of: "127.0.0.1", with: "own.push.localhost"))
+            let answer = try world.ask(
+                "register", "POST", "/register", by: Int64(user),
+                [
+                    "user_id": .string("\(user)"), "platform": "web",
+                    "subscription": .object(subscription),
+                ])
+            #expect(answer.status == 200, "\(answer.body)")
+        }
+        var command = fault
+        command["do"] = "web-fault"
+        try world.simulator.perform(command)
+        let id = try world.sent(["users": ["1", "2"], "title": "Lunch"])
+        try deliver(world, minutes: 7)
+        #expect(try world.problems() == (users == 1 ? [] : ["delivery failing"]))
+        #expect(try world.report(id)["counts"]?.object?["waiting"] == .integer(Int64(users)))
     }
 
     @Test func noAccessTokenIsSaidInTheRightWords() throws {

@@ -140,6 +140,140 @@ import Turnstone
     }
 
     @Test(
+        "an alert that a session's state brings comes once, though the user's document is locked",
+        arguments: [1, 25])
+    func lockedListener(tenths: Int) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(2)), "status": 429, "retry_after": 600,
+            "count": 1,
+        ])
+        let alert: JSONObject = ["title": "Gate", "body": "A7"]
+        func alerts() throws -> [String] {
+            try world.simulator.pushes().filter {
+                $0["accepted"] == true && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+            }.compactMap { $0["token"]?.string }
+        }
+        _ = try world.send(2, ["activityId": "activity-2", "alert": .object(alert)])
+        for step in 3...5 {
+            try world.advance(seconds: 16)
+            // The second run brings the alert with the session's state, and cannot record that at once.
+            let drainer =
+                step == 4
+                ? try world.holdingUser(2) { () throws in
+                    let drainer = try world.start("deliver")
+                    for _ in 0..<1000 where try alerts().isEmpty { usleep(10_000) }
+                    usleep(UInt32(tenths) * 100_000)
+                    return drainer
+                } : try world.start("deliver")
+            #expect(try drainer.end().exitCode == 0)
+            if step < 5 { _ = try world.send(step) }
+        }
+        #expect(try alerts() == [token(2)])
+    }
+
+    @Test(
+        "an update of one activity takes over an alert of its session that was put off",
+        arguments: [429, 503], [0, 16, 1000])
+    func putOffAlert(status: Int64, pause: Int64) throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(2)), "status": .integer(status),
+            "retry_after": 40, "count": 1,
+        ])
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        let alert: JSONObject = ["title": "Gate", "body": "A7"]
+        _ = try world.send(2, ["alert": .object(alert), "staleDate": stale])
+        try world.advance(seconds: 16)
+        try world.run("deliver")
+        try world.advance(seconds: pause)
+        _ = try world.send(3, ["activityId": "activity-2", "staleDate": stale])
+        for step in 4...5 {
+            for _ in 1...5 {
+                try world.advance(seconds: 300)
+                try world.run("deliver")
+            }
+            _ = try world.send(step)
+        }
+        try world.run("deliver")
+        for number in 1...2 {
+            let alerts = try world.simulator.pushes().filter {
+                $0["accepted"] == true && $0["token"]?.string == token(number)
+                    && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+            }
+            #expect(alerts.count == 1, "\(number)")
+        }
+        #expect(try world.shown()[2]?.last == 5)
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an alert that may have arrived is not taken over by the activity's next state")
+    func doubtfulAlert() throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        let only: JSONObject = ["activityId": "activity-1"]
+        _ = try world.send(2, only.adding(["alert": ["title": "Gate", "body": "A7"]]))
+        for step in 3...5 {
+            try world.advance(seconds: 16)
+            _ = try world.start("deliver").end()
+            _ = try world.send(step, only)
+        }
+        let alerts = try world.simulator.pushes().filter {
+            $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(Set(alerts.map { $0["apns_id"]?.string }).count == 1, "\(alerts)")
+        #expect(world.spooled().count <= 1)
+    }
+
+    @Test("an alert comes with the next state if all pushes that were to bring it were dropped")
+    func droppedAlert() throws {
+        let world = try World()
+        for number in 1...2 { try world.listen(number) }
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        func send(_ step: Int, _ more: JSONObject = [:]) throws {
+            #expect(try world.send(step, more) == "held")
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        // The first listener's pushes are put off twice. The second one expires before it is tried again, the
+        // first one is replaced by it.
+        try world.simulator.perform([
+            "do": "apns-fault", "token": .string(token(1)), "status": 429, "retry_after": 400,
+            "count": 2,
+        ])
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try send(2, ["alert": ["title": "Gate", "body": "A7"], "staleDate": stale])
+        try send(3)
+        for _ in 1...3 {
+            try world.advance(seconds: 600)
+            try world.run("deliver")
+        }
+        #expect(world.spooled().isEmpty)
+        for step in 4...5 {
+            _ = try world.send(step)
+            try world.run("deliver")
+            try world.advance(seconds: 16)
+        }
+        #expect(try world.shown() == [1: [1, 4, 5], 2: [1, 2, 3, 4, 5]])
+        let alerted = try world.simulator.pushes().filter {
+            $0["accepted"] == true && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(alerted.map { $0["token"]?.string } == [token(2), token(1)])
+    }
+
+    @Test(
         "an alert that is sent to a session while an activity's own update takes it over comes once",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"))
     func alertAtOnce() throws {
@@ -722,6 +856,17 @@ extension World {
         return try state.sessions["final"].update {
             (holders) throws(Failure) in
             Swift.Result { try work(state, &holders) }
+        }.get()
+    }
+
+    /// Does something with the lock of a listener's user held.
+    fileprivate func holdingUser<Result>(
+        _ number: Int, _ work: () throws -> Result
+    ) throws -> Result {
+        let state = try openState()
+        let user = try #require(UserID("user-\(number)"))
+        return try state.users[user].update { (_) throws(Failure) in
+            Swift.Result { try work() }
         }.get()
     }
 

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -30,6 +31,35 @@ import Turnstone
         for player in players { #expect(try world.document(player)["badge"] == 1) }
         #expect(world.spooled().isEmpty)
         #expect(try world.problems() == [])
+    }
+
+    @Test("a drainer that was started for another number of queues is not misconfigured")
+    func startedBefore() throws {
+        let world = try World()
+        world.variables["TURNSTONE_SHARDS"] = "2"
+        for (name, code) in [("apns-3of3", 111), ("apns-2of2", 0), ("apns-2", 0), ("apns-3", 100)] {
+            world.variables["TURNSTONE_QUEUE"] = name
+            #expect(try world.start("deliver").end().exitCode == Int32(code), "\(name)")
+        }
+    }
+
+    @Test("a push that is repeated after the number has changed says so in its receipt")
+    func repeated() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try world.sent(["users": ["ann"], "title": "Lunch"])
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
+        ])
+        let drainer = try world.start("deliver")
+        #expect(try world.simulator.waitForPushes(1))
+        drainer.send(SIGKILL)
+        _ = try drainer.end()
+        world.variables["TURNSTONE_SHARDS"] = "2"
+        try world.advance(seconds: 60)
+        try world.run("deliver")
+        let accepted = try world.receipts().filter { $0["outcome"] == "accepted" }
+        #expect(accepted.map { $0["repeat"] } == [true], "\(accepted)")
     }
 
     @Test("what waits when the number changes is sent once, cancelled, held and reported as before")

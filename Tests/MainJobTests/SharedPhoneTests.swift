@@ -79,7 +79,7 @@ import Turnstone
         #expect(try Answer(event: ended.stdout).status == 200)
     }
 
-    @Test("a message to a token that nobody had goes to who has it then, not to what replaced it")
+    @Test("a message to a token that nobody had goes to who registers it, not to what replaced it")
     func tokenRegisteredAgain() throws {
         let world = try World()
         try world.register(token(1), of: 1)
@@ -97,6 +97,7 @@ import Turnstone
     func damagedOther(what: String) throws {
         let world = try world()
         world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        try world.change("1") { $0.devices[0].shownTurns = 2 }
         let name = try #require(world.state.files().keys.first { $0.hasSuffix("/2.json") })
         try world.state.write("{", to: name)
         switch what {
@@ -113,6 +114,11 @@ import Turnstone
             #expect(answer.status == 200, "\(answer.body)")
             #expect(answer.json?.object?["erased"]?.object?["devices"] == 1)
         }
+        // Whoever registers the token next corrects the number on the icon.
+        let indices = world.state.files().filter { $0.key.hasPrefix("tokens/") }.compactMap {
+            try? JSON.parse($0.value).object
+        }
+        #expect(indices.compactMap { $0["shown_turns"] } == [2])
     }
 
     /// Lets both players know their phone by its second token, each by another id.

@@ -56,6 +56,7 @@ import Turnstone
         let answer = try world.callOff(first)
         #expect(answer.status == 200, "\(answer.body)")
         #expect(try world.report(first)["counts"] == ["accepted": 2, "cancelled": 1])
+        #expect(!world.state.files().keys.contains { $0.hasPrefix("spool/throttles/") })
 
         var short = body
         short["expires_in"] = 40

@@ -70,6 +70,32 @@ import Turnstone
         #expect(throws: Failure.self) { try Self.message(text) }
     }
 
+    @Test(
+        "the members of Apple's alert and sound have their types",
+        arguments: [
+            #"{"alert": {"title": 5}}"#, #"{"alert": {"loc-args": "x"}}"#,
+            #"{"alert": {"title-loc-args": [1]}}"#, #"{"alert": {"launch-image": {}}}"#,
+            #"{"alert": {"zz": 1}}"#, #"{"sound": {"critical": "x"}}"#,
+            #"{"sound": {"critical": true}}"#, #"{"sound": {"name": 5}}"#,
+            #"{"sound": {"volume": 2}}"#, #"{"sound": {"volume": "1"}}"#, #"{"sound": {}}"#,
+            #"{"sound": {"critical": 1, "name": ""}}"#,
+        ])
+    func alertAndSound(aps: String) {
+        let failure = #expect(throws: Failure.self) {
+            try Self.message(#"{"title": "T", "apns": {"aps": \#(aps)}}"#)
+        }
+        #expect(failure?.disposition == .refused(.malformed))
+        #expect(failure?.sentence.hasPrefix("apns.aps.") == true)
+    }
+
+    @Test func rightTypesOfAlertAndSound() throws {
+        let aps = """
+            {"alert": {"title": null, "loc-key": "K", "loc-args": ["a"], "launch-image": "i"},
+             "sound": {"critical": 1, "name": "bell.caf", "volume": 0.5}}
+            """
+        _ = try Self.message(#"{"title": "T", "apns": {"aps": \#(aps)}}"#)
+    }
+
     @Test("or is silent there")
     func silent() throws {
         _ = try Self.message(

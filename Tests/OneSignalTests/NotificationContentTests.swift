@@ -59,6 +59,49 @@ import Turnstone
         #expect(made[name] == (try JSON.parse(Array(ours.utf8))))
     }
 
+    @Test(
+        "a refusal has OneSignal's names",
+        arguments: [
+            (#""ios_relevance_score":2"#, "ios_relevance_score must be between 0 and 1"),
+            (#""ios_interruption_level":"x""#, "ios_interruption_level must be"),
+            (#""ios_badgeType":"SetTo","ios_badgeCount":-1"#, "ios_badgeCount must be"),
+            (#""web_url":"http://e.org""#, "web_url must be an absolute https URL"),
+            (#""chrome_web_image":"x""#, "chrome_web_image must be"),
+            (#""big_picture":"x""#, "big_picture must be"),
+            (#""global_image":"x""#, "global_image must be"),
+            (#""android_accent_color":"zz""#, "android_accent_color must be"),
+            (#""apns_alert":{"title":5}"#, "apns_alert.title must be a string"),
+            (#""throttle_rate_per_minute":99999999999"#, "throttle_rate_per_minute must be"),
+            (#""headings":{"xx-":"a"}"#, "headings: xx- is not a language"),
+            (
+                #""web_buttons":[{"id":"a","text":"A","url":"http://e.org"}]"#,
+                "web_buttons must be"
+            ),
+            (
+                #""apns_push_type_override":"voip""#,
+                "this server does not support apns_push_type_override voip"
+            ),
+        ])
+    func refusal(theirs: String, sentence: String) throws {
+        let object = try #require(
+            JSON.parse(Array((#"{"contents":{"en":"x"},"# + theirs + "}").utf8)).object)
+        let failure = #expect(throws: Failure.self) {
+            var fields = Fields(object)
+            _ = try NotificationContent(&fields).message(at: Timestamp(milliseconds: 0))
+        }
+        #expect(failure?.sentence.hasPrefix(sentence) == true, "\(failure?.sentence ?? "")")
+    }
+
+    @Test(
+        "an address that browsers cannot open is for apps",
+        arguments: ["myapp://7", "http://e.org"])
+    func ownAddress(address: String) throws {
+        let made = try members(
+            #"{"contents":{"en":"x"},"url":"\#(address)","buttons":[{"id":"a","text":"A"}]}"#)
+        #expect(made["data"]?.object?["url"] == .string(address))
+        #expect(made["web"] == nil)
+    }
+
     @Test func textsKeepTheirLanguages() throws {
         let texts: JSONValue = ["de": "Welt", "en": "World"]
         #expect(try members(#"{"contents":{"de":"Welt","en":"World"}}"#)["body"] == texts)

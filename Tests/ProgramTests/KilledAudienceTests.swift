@@ -207,11 +207,11 @@ import Unix
             try installation { installation in
                 _ = try ask("notify", message("r0"), in: installation)
                 let file = "audience/49.jsonl"
-                let lines = String(
+                let text = String(
                     decoding: try #require(installation.state.read(file)), as: UTF8.self)
-                let head = lines.prefix { $0 != "\n" }
-                try installation.state.write(
-                    "\(head)\n\(old)\(lines.dropFirst(head.count + 1))", to: file)
+                let last = try #require(
+                    text.split(separator: "\n").first { $0.hasPrefix(#"{"u":"ann""#) })
+                try installation.state.write("\(text)\(old)\(last)\n", to: file)
             }
         }
         let event = tagging("ann", "r1")
@@ -237,6 +237,45 @@ import Unix
             #expect(try ask("users", event, in: installation).status == 200)
         }
         #expect(kills > 10, "\(kills) of \(all.count)")
+    }
+
+    @Test(
+        "a change that cannot add its line while the index is being finished has it made again",
+        .enabled(if: SystemCalls.isPossible))
+    func givenUpAtTheEnd() throws {
+        let count = event("POST", "/api/notify/count", #"{"everyone": true}"#)
+        // The call that says that all parts are made.
+        let last = try #require(
+            try calls(of: "notify", count, in: installation { _ in }).last {
+                ["rename", "pwrite64"].contains($0.name)
+            })
+        let installation = try installation { _ in }
+        let program = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=\(last.name)", "-e",
+                "inject=\(last.name):delay_enter=4000000:when=\(last.number)", "--",
+                Programs.path("notify"),
+            ], input: Array(count.utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" })
+        var statement = ""
+        for _ in 0..<1500 where !statement.contains(#""parts":255"#) {
+            usleep(20_000)
+            let bytes = installation.state.read("audience/index.json") ?? []
+            statement = String(decoding: bytes, as: UTF8.self)
+        }
+        try #require(statement.contains(#""parts":255"#))
+        usleep(1_000_000)
+        let file = "audience/49.jsonl"
+        let lines = try #require(installation.state.read(file))
+        try installation.state.remove(file)
+        try installation.state.write("", to: "\(file)/x")
+        #expect(try ask("users", tagging("ann", "r1"), in: installation).status == 200)
+        try installation.state.remove(file)
+        try installation.state.write(lines, to: file)
+        #expect(try Answer(event: program.end().stdout).status == 200)
+        let answer = try ask("notify", message("r1"), in: installation)
+        #expect(answer.json?.object?["devices"] == 1, "\(answer.body)")
     }
 
     @Test("while another program makes the index, a message is put off")

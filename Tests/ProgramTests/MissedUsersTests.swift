@@ -98,6 +98,19 @@ import Unix
         #expect(spooled.count == 1)
     }
 
+    @Test("a document that was set aside before the index was made is missed by a broadcast")
+    func setAsideBefore() throws {
+        try register(["ann", "bob"])
+        try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
+        #expect(try send(["users": ["bob"], "title": "Hello"]).answer.status == 500)
+        for _ in 0..<2 {
+            let (answer, _) = try send(["everyone": true, "title": "Hello"])
+            #expect(answer.status == 202 && answer.json?.object?["devices"] == 1)
+            #expect(answer.json?.object?["failed"] == ["bob"], "\(answer.body)")
+            try installation.state.remove("audience")
+        }
+    }
+
     @Test("a device whose user's document is damaged does not keep a message from other devices")
     func devices() throws {
         try register(["ann", "bob"])

@@ -91,6 +91,26 @@ extension UnusableFilesTests {
         #expect(!body.contains("no folder") && !body.contains(folder), "\(body)")
     }
 
+    @Test("a folder of the index of users that cannot be entered puts changes off, and is named")
+    func audience() throws {
+        let count = #"{"everyone": true}"#
+        #expect(try ask("notify", "POST", "/api/notify/count", count).answer.status == 200)
+        takeAway("audience")
+        let tag = #"{"tags": {"role": "admin"}}"#
+        for (program, method, path, body) in [
+            ("users", "PATCH", "/api/users/ann", tag),
+            ("notify", "POST", "/api/notify/count", count),
+        ] {
+            let (answer, log) = try ask(program, method, path, body)
+            #expect(answer.status == 503 && answer.headers["retry-after"] != nil, "\(answer)")
+            #expect(log.contains("\(state.path)/audience/"), "\(log)")
+            #expect(try health().contains("audience/"))
+        }
+        chown("\(state.path)/audience", Self.account, Self.account)
+        #expect(try ask("users", "PATCH", "/api/users/ann", tag).answer.status == 200)
+        #expect(try !health().contains("audience"))
+    }
+
     @Test("an index of players that cannot be opened is made again", arguments: Fault.allCases)
     func index(fault: Fault) throws {
         try watchPlayer()

@@ -44,9 +44,11 @@ import Unix
 
     private let file = "audience/49.jsonl"
 
+    /// Without their sums.
     private var lines: [String] {
         String(decoding: scratch.folder.read(file) ?? [], as: UTF8.self)
             .split(separator: "\n").map(String.init).filter { $0.hasPrefix(#"{"u""#) }
+            .map { $0.replacing(/,"k":"[0-9a-f]{8}"}$/, with: "}") }
     }
 
     @Test("a change leaves one valid line")
@@ -165,6 +167,79 @@ import Unix
         #expect(throws: Failure.self) { try roles() }
         try scratch.state.audience.prepare { _ in }
         #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    /// Changes bytes of the file, in place.
+    private func replace(_ text: String, with other: String) throws {
+        let content = String(decoding: try #require(scratch.folder.read(file)), as: UTF8.self)
+        let range = try #require(content.range(of: text, options: .backwards))
+        try scratch.folder.write(content.replacingCharacters(in: range, with: other), to: file)
+    }
+
+    @Test(
+        "a byte that was changed is noticed, in a line that was added and in one that was rewritten",
+        arguments: [
+            ("admin", "admim"), (#""role":"#, #""role" "#), (#""u":"ann""#, #""u":"and""#),
+            ("\"}", "\"]"),
+        ],
+        [false, true])
+    func changedByte(change: (from: String, to: String), isRewritten: Bool) throws {
+        try setRole("admin", of: ann)
+        if isRewritten {
+            try FileManager.default.removeItem(
+                atPath: "\(scratch.folder.path)/audience/index.json")
+            try scratch.state.audience.prepare { _ in }
+        }
+        try replace(change.from, with: change.to)
+        let failure = #expect(throws: Failure.self) { try roles() }
+        #expect(failure?.disposition == .later(seconds: 1))
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+    }
+
+    @Test("a line whose name is no text any more goes away when the index is made again")
+    func damagedName() throws {
+        try setRole("admin", of: ann)
+        var bytes = try #require(scratch.folder.read(file))
+        let name = Array(#""ann""#.utf8)
+        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: name) })
+        bytes[place + 1] = 0xEE
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(scratch.folder.path)/\(file)"))
+        #expect(throws: Failure.self) { try roles() }
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+        var reader = try scratch.state.audience.reader()
+        while let shard = try reader.next() {
+            for entry in shard.entries() { #expect(shard.name(of: entry.newest) != nil) }
+        }
+    }
+
+    @Test("damage is not hidden by writing the file anew")
+    func damageIsKept() throws {
+        let other = UserID("u480")!
+        try setRole("admin", of: other)
+        try FileManager.default.removeItem(
+            atPath: "\(scratch.folder.path)/audience/index.json")
+        try scratch.state.audience.prepare { _ in }
+        try replace("admin", with: "admim")
+        let tag = String(repeating: "x", count: 250)
+        for round in 0..<4000 {
+            try scratch.state.users[ann].update { $0.profile.tags["t"] = .string("\(tag)\(round)") }
+        }
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles()["u480"] == ["admin"])
+    }
+
+    @Test("a user whose document was set aside before the index was made is named")
+    func setAside() throws {
+        try setRole("admin", of: ann)
+        try scratch.folder.write("{", to: "users/49/ann.json")
+        #expect(throws: Failure.self) { try scratch.state.users[ann].read() }
+        for _ in 0..<2 {
+            try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/audience")
+            try scratch.state.audience.prepare { _ in }
+            #expect(try scratch.state.audience.reader().unread == [ann])
+        }
     }
 
     @Test("a folder in the place of a file is met by a reader, and the file is made again")

@@ -1,10 +1,11 @@
 import Documents
 import JSON
-import Store
 import TestSupport
 import Testing
 import Turnstone
 import Unix
+
+@testable import Store
 
 @Suite struct RegistryTests {
     let scratch: Scratch
@@ -48,6 +49,28 @@ import Unix
         #expect(try !registry.unbind(Scratch.secondToken, from: UserID(Scratch.other)))
         #expect(try registry.unbind(token, from: id))
         #expect(try registry.users(of: token) == [UserID(Scratch.other)])
+    }
+
+    @Test(
+        "what an icon shows is kept though the document of the phone's other user is damaged",
+        arguments: [false, true])
+    func damagedUser(isReplaced: Bool) throws {
+        let tokens = [token, Scratch.secondToken]
+        for token in tokens { for player in [player, Scratch.other] { try bind(token, player) } }
+        try scratch.state.users[id].update { document in
+            for index in document.devices.indices { document.devices[index].shownTurns = 2 }
+        }
+        let devices = try scratch.state.users[id].update { document in
+            defer { document.devices = [] }
+            return document.devices
+        }
+        let name = "/\(Scratch.other.number).json"
+        let file = try #require(scratch.files.first { $0.hasSuffix(name) })
+        try scratch.folder.write("{", to: file)
+        try registry.finishRemoval(of: devices, from: id, isReplaced: isReplaced)
+        for token in tokens {
+            #expect(try scratch.state.tokens[token].read()?.shownTurns == 2)
+        }
     }
 
     @Test("registering again renews, and leaves what it does not say")

@@ -50,6 +50,18 @@ import Unix
         #expect(try state([("STATE_DIRECTORY", theirs), ("TURNSTONE_STATE", "")]).folder == theirs)
     }
 
+    @Test("a transfer that a killed program was writing down is removed after an hour")
+    func unfinishedTransfer() throws {
+        _ = try state([("TURNSTONE_STATE", folder.path)])
+        for name in ["old", "new"] { try folder.write("{", to: "transfers/\(name).json.new") }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -7200)],
+            ofItemAtPath: "\(folder.path)/transfers/old.json.new")
+        _ = try state([("TURNSTONE_STATE", folder.path)])
+        #expect(folder.read("transfers/old.json.new") == nil)
+        #expect(folder.read("transfers/new.json.new") != nil)
+    }
+
     @Test("a folder must have an absolute path")
     func relative() {
         #expect(

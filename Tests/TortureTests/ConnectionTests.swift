@@ -7,29 +7,9 @@ import Turnstone
 @Suite struct ConnectionTests {
     @Test("a TCP reset with a thousand pushes in flight loses nothing")
     func tcpReset() throws {
-        let row = Row("a TCP reset with 1,000 requests in flight, taken and not")
-        let ground = try Ground(players: 5, devices: 230, .queued)
-        for _ in 0..<Length.times(10, few: 1) {
-            for isAccepted in [true, false] {
-                let trial = try ground.trial()
-                // The first push goes alone. Those that follow its answer get none.
-                try ground.simulator.perform([
-                    "do": "apns-fault", "kind": "delay", "ms": 1, "count": 1,
-                ])
-                try ground.simulator.perform([
-                    "do": "apns-fault", "kind": "stall", "accepted": .bool(isAccepted),
-                ])
-                let deliver = try trial.start("deliver")
-                try ground.simulator.waitForRequests(1001)
-                try ground.simulator.perform(["do": "drop", "reset": true])
-                try ground.simulator.perform(["do": "clear"])
-                _ = try deliver.end()
-                let verdict = try trial.verdict()
-                #expect(verdict.repeated == (isAccepted ? 1000 : 0))
-                row.count(verdict, "taken: \(isAccepted)")
-            }
-        }
-        try row.report()
+        try resetConnections(
+            to: .apns, with: 1000, Row("a TCP reset with 1,000 requests in flight, taken and not"),
+            Ground(players: 5, devices: 230, .queued), times: Length.times(10, few: 1))
     }
 
     @Test("a connection that breaks at any push loses nothing")
@@ -90,22 +70,15 @@ import Turnstone
         try row.report()
     }
 
-    /// Each takes as long as a client waits for a sign of life.
     @Test(
         "a gateway that stops reading loses nothing",
         arguments: Length.isLong ? [nil, 0, 1, 2, 20, 59] : [nil, 20])
     func deaf(after: Int?) async throws {
-        try await onItsOwnThread {
-            let place = after.map { "after request \($0)" } ?? "before the handshake"
-            let row = Row("a gateway that stops reading \(place)", test: "deaf")
-            let ground = try Ground(players: 3, devices: 20, .queued)
-            let trial = try ground.trial()
-            var command: JSONObject = ["do": "deaf"]
-            command["after"] = after.map { .integer(Int64($0)) }
-            try ground.simulator.perform(command)
-            _ = try trial.start("deliver").end(timeLimit: 300)
-            row.count(try trial.verdict(), place)
-            try row.report()
+        var command: JSONObject = ["do": "deaf"]
+        command["after"] = after.map { .integer(Int64($0)) }
+        let place = after.map { "after request \($0)" } ?? "before the handshake"
+        try await deafen(command, "a gateway that stops reading \(place)", test: "deaf") {
+            try Ground(players: 3, devices: 20, .queued)
         }
     }
 }

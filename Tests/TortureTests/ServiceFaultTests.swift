@@ -72,29 +72,9 @@ import Turnstone
 
     @Test("a TCP reset with all pushes to FCM in flight loses nothing")
     func fcmTcpReset() throws {
-        let row = Row("FCM: a TCP reset with 39 requests in flight, taken and not")
-        let ground = try ground(.fcm)
-        for _ in 0..<Length.times(5, few: 1) {
-            for isAccepted in [true, false] {
-                let trial = try ground.trial()
-                // The first push goes alone. Those that follow its answer get none.
-                try ground.simulator.perform([
-                    "do": "fcm-fault", "kind": "delay", "ms": 1, "count": 1,
-                ])
-                try ground.simulator.perform([
-                    "do": "fcm-fault", "kind": "stall", "accepted": .bool(isAccepted),
-                ])
-                let deliver = try trial.start("deliver")
-                try ground.simulator.waitForRequests(40)
-                try ground.simulator.perform(["do": "drop", "service": "fcm", "reset": true])
-                try ground.simulator.perform(["do": "clear"])
-                _ = try deliver.end()
-                let verdict = try trial.verdict()
-                #expect(verdict.repeated == (isAccepted ? 39 : 0))
-                row.count(verdict, "taken: \(isAccepted)")
-            }
-        }
-        try row.report()
+        try resetConnections(
+            to: .fcm, with: 39, Row("FCM: a TCP reset with 39 requests in flight, taken and not"),
+            ground(.fcm), times: Length.times(5, few: 1))
     }
 
     @Test("TLS to FCM that fails loses nothing")
@@ -154,34 +134,23 @@ import Turnstone
         try row.report()
     }
 
-    /// Each takes as long as a client waits for a sign of life.
     @Test(
         "FCM that stops reading loses nothing", arguments: Length.isLong ? [nil, 0, 1, 20] : [nil])
     func fcmDeaf(after: Int?) async throws {
         var command: JSONObject = ["do": "deaf", "service": "fcm"]
         command["after"] = after.map { .integer(Int64($0)) }
         let place = after.map { "after request \($0)" } ?? "before the handshake"
-        try await deafen(
-            .fcm, command, "FCM: a gateway that stops reading \(place)", test: "fcmDeaf")
+        try await deafen(command, "FCM: a gateway that stops reading \(place)", test: "fcmDeaf") {
+            try ground(.fcm)
+        }
     }
 
     @Test("a browser's push service that reads nothing loses nothing")
     func webDeaf() async throws {
         try await deafen(
-            .web, ["do": "web-deaf"], "Web Push: a push service that reads nothing", test: "webDeaf"
-        )
-    }
-
-    private func deafen(
-        _ service: PushService, _ command: JSONObject, _ fault: String, test: String
-    ) async throws {
-        try await onItsOwnThread {
-            let row = Row(fault, test: test)
-            let trial = try ground(service).trial()
-            try trial.ground.simulator.perform(command)
-            _ = try trial.start("deliver").end(timeLimit: 300)
-            row.count(try trial.verdict(), fault)
-            try row.report()
+            ["do": "web-deaf"], "Web Push: a push service that reads nothing", test: "webDeaf"
+        ) {
+            try ground(.web)
         }
     }
 

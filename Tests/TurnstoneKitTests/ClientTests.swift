@@ -100,7 +100,7 @@ import TurnstoneKit
         let client = PlayerClient(
             at: try #require(URL(string: text)), player: "1", key: "0a", transport: script)
         await #expect(
-            throws: TurnstoneError.unreachable("\(text) is not the address of an installation")
+            throws: TurnstoneError.unexpected("\(text) is not the address of an installation")
         ) { try await client.keys() }
         #expect(await script.requests.isEmpty)
     }

@@ -4,7 +4,7 @@ import Turnstone
 import WebPush
 
 extension Verdict {
-    /// - Parameter obstacle: what is in the way if the push service got nothing.
+    /// - Parameter obstacle: what is in the way if the push service did not take the push.
     init(
         _ verdict: WebPushVerdict, of delivery: Delivery, at moment: Timestamp,
         obstacle: Obstacle?
@@ -21,11 +21,14 @@ extension Verdict {
         case .refused: self = with(.settled(.refused))
         case .later(let pause): self.init(status, reason, of: delivery, pause)
         case .laterAsAsked(let pause): self.init(status, reason, pause: pause)
-        case .originPaused(let pause):
-            self = .notSent(reason, status: status, for: pause, obstacle: obstacle)
+        case .originPaused(let pause): self = .notSent(reason, status: status, for: pause)
         case .noVerdict: self.init(status, reason, of: delivery, .seconds(1))
-        case .notSent: self = .notSent(reason)
+        case .notSent:
+            self = .notSent(reason)
+            return
         }
+        if case .settled = meaning { return }
+        self.obstacle = obstacle
     }
 
     /// The token is that of another platform.

@@ -52,13 +52,17 @@ final class WebPushProvider: GatewayProvider {
             push, Verdict(answer, of: push.delivery, at: now, obstacle: obstacle(to: push, answer)))
     }
 
-    /// Users can make up hosts only where a pattern allows any name.
+    /// Users can make up hosts only where a pattern allows any name. What answers at a known push service's host
+    /// is that push service.
     private func obstacle(to push: Push, _ answer: WebPushVerdict) -> Verdict.Obstacle? {
-        guard answer.isObstructed,
+        guard answer.status != nil || answer.isObstructed,
             let endpoint = push.delivery.token?.subscription?.endpoint
         else { return nil }
-        let isOpen = configured.hosts.allow(endpoint) && !configured.hosts.nameExactly(endpoint)
-        return isOpen ? .perhapsAddress : .service
+        let hosts = configured.hosts
+        let isReached = answer.status != nil || answer.outcome == .noVerdict
+        let mayBeMadeUp =
+            isReached ? hosts.mayBeUsersOwn(endpoint) : !hosts.nameExactly(endpoint)
+        return hosts.allow(endpoint) && mayBeMadeUp ? .perhapsAddress : .service
     }
 
     func submit(_ push: Push, at now: Timestamp, _ verdict: (Push, Verdict) -> Void) {

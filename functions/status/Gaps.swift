@@ -28,7 +28,7 @@ struct Gaps {
         if !problems.contains(problem) { problems.append(problem) }
     }
 
-    /// The members that tell of it; none if everything could be read.
+    /// The members that say so; none if everything could be read.
     var members: JSONObject {
         guard !parts.isEmpty else { return [:] }
         return [

@@ -72,7 +72,8 @@ struct Timeline {
             // A file in the place of the folder looks like a document that is not there.
             _ = try systemCalls(Files.names(in: Files.parent(of: stored.path)))
         } catch {
-            gaps.add(error, parts: documentParts)
+            // Receipts under the user's former id are not found without the document.
+            gaps.add(error, parts: documentParts + ["events"])
             return nil
         }
         throw .refused(

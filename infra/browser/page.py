@@ -259,6 +259,15 @@ with sync_playwright() as playwright:
         until(lambda: "does not work" in text("#problem"), text("#problem"))
         expect(key in page.evaluate("localStorage.account"), "the key was replaced")
 
+    @step("nor does one of another player, and nothing is asked")
+    def _():
+        asked_to = []
+        page.once("dialog", lambda dialog: (asked_to.append(dialog.message), dialog.accept()))
+        page.evaluate("document.querySelector('#problem').textContent = ''")
+        page.goto(f"{home}#key={'1' * 64}&player={player}1")
+        until(lambda: "does not work" in text("#problem"), text("#problem"))
+        expect(key in page.evaluate("localStorage.account") and not asked_to, f"the account was replaced: {asked_to}")
+
     @step("nor does one that could not be tried")
     def _():
         for number, answer in enumerate([dict(status=429, json={"error": "too many"}), dict(status=200, body="<html>"), None]):
@@ -675,6 +684,24 @@ with sync_playwright() as playwright:
         page.fill("#quiet-zone", "Europe/Nowhere")
         page.click("#preferences button")
         until(lambda: "refused" in text("#problem"), text("#problem"))
+
+    @step("another tab's language leaves what was not saved yet")
+    def _():
+        page.fill("#quiet-zone", "Asia/Tokyo")
+        tab = context.new_page()
+        tab.goto(home)
+        tab.locator("#signed-in").wait_for()
+        asked_for = []
+        page.on("request", lambda request: asked_for.append(request.url))
+        tab.select_option("#language", "de")
+        tab.get_by_text("Ruhezeit").first.wait_for()
+        tab.select_option("#language", "en")
+        tab.close()
+        page.wait_for_timeout(1000)
+        expect(page.input_value("#quiet-zone") == "Asia/Tokyo", page.input_value("#quiet-zone"))
+        expect(not [address for address in asked_for if "preferences" in address], "the preferences were read again")
+        page.reload()
+        page.locator("#waiting li").first.wait_for()
 
     @step("preferences that changed elsewhere are shown instead")
     def _():

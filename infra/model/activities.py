@@ -85,6 +85,8 @@ class Listener:
     is_gone: bool = False  # APNs has said so just now
     states: list = field(default_factory=list)
     shown: list = field(default_factory=list)
+    tried: set = field(default_factory=set)  # numbers of updates with an alert of their own of which there was a push
+    unanswered: set = field(default_factory=set)  # numbers of alerts in pushes that got no answer: they may have arrived
 
     @property
     def activity(self):

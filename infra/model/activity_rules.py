@@ -136,10 +136,10 @@ def check_alert(listener, push, shown, state):
             raise ActivityLost(f"{described(push)}: without the alert of state {state.number}")
         if shown.event == "update" and not listener.doubtful:
             for other in listener.updates():
-                if (other.alert and other.held and not other.excused and state.is_newer_than(other)
+                if (other.alert and (other.held or must_follow(listener, state, other)) and not other.excused and state.is_newer_than(other)
                         and not any(before.alert == other.number for before in listener.shown)
                         and not any(is_newer_shown(listener, before, other) for before in listener.shown)):
-                    raise ActivityLost(f"{described(push)}: without the alert of state {other.number}, which was held")
+                    raise ActivityLost(f"{described(push)}: without the alert of state {other.number}, which was held or put off")
         return
     if state.alert and state.number == shown.alert:
         return
@@ -149,6 +149,13 @@ def check_alert(listener, push, shown, state):
     for before in listener.shown:
         if before.alert == shown.alert and before.answered and before.id != shown.id:
             raise Twice(f"{described(push)}: the alert {shown.alert} came before, as {before.id[:8]}")
+
+
+def must_follow(listener, state, other):
+    """Whether a session's alert that was put off must come with a later state of the session: nothing was sent to the
+    activity alone since. (An alert that another update took over while it was held expires with that one.)"""
+    return (state.of_session and other.of_session and other.number in listener.tried - listener.unanswered
+            and not any(mine.group >= other.group and not mine.of_session for mine in listener.states))
 
 
 def is_newer_shown(listener, before, state):
@@ -168,6 +175,11 @@ def record(world, push):
     if push.answer in ("410", "bad"):
         listener.doubtful = True
         listener.is_gone = push.answer == "410"
+    shown = shown_by(push, world.now)
+    if shown.alert is not None and shown.alert == shown.number:
+        listener.tried.add(shown.alert)
+    if shown.alert is not None and not push.answered:
+        listener.unanswered.add(shown.alert)
     if push.taken:
         listener.token, listener.others = NAME_OF[push.token], set()
         listener.shown.append(shown_by(push, world.now))

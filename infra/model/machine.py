@@ -32,6 +32,10 @@ calls = st.builds(
         **({"content" if event == "end" else "alert": True} if flag else {})},
     selections, st.sampled_from(["update"] * 6 + ["end"]), st.sampled_from([None, None, None, None, -0.5, -3, -20, 0.25, 5, 600]),
     st.sampled_from([None, None, None, -50, 60, 1000]), st.sampled_from([False, False, True]))
+session_updates = st.builds(
+    lambda whose, alert, stale: {"do": "activity", "event": "update", **whose, **({"alert": True} if alert else {}),
+                                 **({} if stale is None else {"stale": stale})},
+    st.sampled_from([{"session": SESSION}] * 3 + [{"activity": "A1"}]), st.booleans(), st.sampled_from([None, 1000, 5000]))
 starts = st.builds(lambda user, stale: {"do": "activity", "event": "start", "user": user, "alert": True, **({} if stale is None else {"stale": stale})},
                    st.sampled_from(["ann", "ann", "101"]), st.sampled_from([None, None, 60, 1000]))
 calls = st.one_of(calls, calls, calls, calls, starts)
@@ -379,6 +383,19 @@ class Interleavings(RuleBasedStateMachine):
         if seconds:
             self.do({"do": "wait", "seconds": seconds})
         self.do({"do": "deliver"})
+
+    @about("activities")
+    @rule(token=st.none() | tokens, steps=st.lists(
+        st.tuples(session_updates, st.sampled_from(["200", "429", "429 after 30", "503 after 60", "503"]), st.sampled_from([14, 15, 16, 31, 61, 400])),
+        min_size=2, max_size=5))
+    def session_goes_on(self, token, steps):
+        """A session's pushes are put off, and it goes on, with alerts of its own and of its activity."""
+        for step, answer, seconds in steps:
+            self.do(dict(step))
+            if answer != "200":
+                self.do({"do": "gateway", "phone": token, "answers": [answer]})
+            self.do({"do": "wait", "seconds": seconds})
+            self.do({"do": "deliver"})
 
     @about("activities")
     @rule(token=st.none() | tokens, answers=answers)

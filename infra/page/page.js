@@ -110,15 +110,10 @@ async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
   const former = account()
+  if (former && linkOf(former) !== linkOf(found)) await new Client(found).devices()
   if (former && former.player !== found.player) {
     if (!confirm(text("switch", {from: former.player, to: found.player}))) return
     await leave(new Client(former), former.isOwn)
-  } else if (former && former.key !== found.key) {
-    try {
-      await new Client(found).devices()
-    } catch (failure) {
-      return tell("", failureText(failure))
-    }
   }
   try {
     keepAccount(found)
@@ -132,7 +127,7 @@ async function signInByAddress() {
   const link = location.hash
   if (!new URLSearchParams(link.slice(1)).has("key")) return
   history.replaceState(null, "", location.pathname + location.search)
-  await signIn(link)
+  await signIn(link).catch(failure => tell("", failureText(failure)))
 }
 
 /// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
@@ -204,7 +199,7 @@ async function start() {
     showHistory(client).catch(() => {})
   })
   document.addEventListener("visibilitychange", refresh)
-  addEventListener("storage", show)
+  addEventListener("storage", event => event.key !== "language" && show())
   setInterval(refresh, lookEvery)
   await signInByAddress()
   await Promise.all([show(), prepare().catch(() => {})])
