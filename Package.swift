@@ -286,7 +286,7 @@ let checks: [Target] = [
     // The JSON reader is compared with it.
     .systemLibrary(name: "CJansson", path: "Tests/CJansson"),
     .target(
-        name: "TestSupport", dependencies: ["Unix", "CUnix", "JSON", "Turnstone"],
+        name: "TestSupport", dependencies: ["Unix", "CUnix", "Crypto", "JSON", "Turnstone"],
         path: "Tests/TestSupport"),
     .testTarget(name: "TurnstoneTests", dependencies: ["TestSupport", "Turnstone", "JSON"]),
     .testTarget(

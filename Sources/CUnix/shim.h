@@ -71,6 +71,11 @@ const char *strerrorname_np(int number);
 ssize_t tee(int from, int to, size_t count, unsigned int flags);
 int memfd_create(const char *name, unsigned int flags);
 enum { cunix_sends_no_more = 0x2000 };
+// A variable of each thread's own. Only one file of one module may call this: another one would have another.
+static inline void **cunix_thread_slot(void) {
+    static _Thread_local void *slot;
+    return &slot;
+}
 // SIG_IGN and SIG_DFL are casts.
 static inline void cunix_ignore(int number) { signal(number, SIG_IGN); }
 static inline void cunix_restore(int number) { signal(number, SIG_DFL); }

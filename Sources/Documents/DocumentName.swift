@@ -6,6 +6,8 @@ package struct DocumentName {
     package let file: String
     /// The folder within the shelf: two hex digits of a SHA-256. `nil` on shelves with few documents.
     package let shard: String?
+    /// Whether `file` is a SHA-256 in hex.
+    private let isHash: Bool
 
     /// - Parameter text: any text of any length.
     package init(hashOf text: String) {
@@ -14,7 +16,9 @@ package struct DocumentName {
 
     /// - Parameter hash: a SHA-256 in hex, used as the name.
     package init(hash: String) {
-        self.init(file: hash, shard: firstDigits(2, of: hash))
+        file = hash
+        shard = firstDigits(2, of: hash)
+        isHash = true
     }
 
     /// - Parameter single: letters, digits and `-`, on a shelf with few documents.
@@ -25,5 +29,13 @@ package struct DocumentName {
     package init(file: String, shard: String?) {
         self.file = file
         self.shard = shard
+        isHash = false
+    }
+
+    /// The document's place among those that share lock files; `nil` on shelves with few documents. It depends
+    /// on nothing but the file's name.
+    var lock: LockName? {
+        guard shard != nil else { return nil }
+        return LockName(digest: isHash ? file : hex(SHA256.hash(file)))
     }
 }

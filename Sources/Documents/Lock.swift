@@ -1,11 +1,17 @@
 import Turnstone
 import Unix
 
-/// The exclusive right to write a document: a lock on a sibling file that is never renamed. Only its holder
-/// removes the file, together with the document or if there never was one. The file stores the last committed
-/// revision. C: `flock(2)`.
+/// The exclusive right to write a document: a lock on a file that is never renamed, which also stores the last
+/// committed revision. It is the document's own or shared with other documents of its shelf (``LockPlace``). A
+/// file of its own is removed together with the document, or if there never was one, but only by its holder.
+/// C: `flock(2)`.
 package struct Lock: ~Copyable {
+    private let place: LockPlace
     private let file: FileDescriptor
+    /// If the file is shared.
+    private let held: HeldLock?
+    /// What programs of version 2 lock, while they may run.
+    private let own: FileDescriptor?
 
     /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
     nonisolated(unsafe) private static var patience = Interval.seconds(2)
@@ -29,17 +35,25 @@ package struct Lock: ~Copyable {
         return try body()
     }
 
-    /// Runs `body` while holding the lock of the document at `path`.
+    /// Runs `body` while holding the lock of the document at `path`, in a file of its own.
     ///
     /// - Throws: `busy` if the lock is not free within two seconds, or within the time of
     ///   ``waiting(upTo:recording:_:)``.
     package static func holding<Result>(
         _ path: String, _ body: (borrowing Lock) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let lock = try Lock(of: path)
-        // This use after `body` keeps the descriptor open. Without it, the lock may be lost before a body
+        try holding(LockPlace(of: path), body)
+    }
+
+    /// The same for any document. A thread that holds a lock may take that of another document in the same
+    /// file: it has it already.
+    package static func holding<Result>(
+        _ place: LockPlace, _ body: (borrowing Lock) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let lock = try Lock(at: place)
+        // This use after `body` keeps the descriptors open. Without it, the lock may be lost before a body
         // that ignores its argument has begun.
-        defer { lock.file.unlock() }
+        defer { lock.release() }
         return try body(lock)
     }
 
@@ -48,54 +62,143 @@ package struct Lock: ~Copyable {
     ///
     /// - Parameter body: gets the last committed revision.
     /// - Returns: `nil` if a process holds the lock.
-    package static func holdingIfFree<Result>(
-        _ path: String, _ body: (_ committed: Int64) throws(Failure) -> Result?
+    static func holdingIfFree<Result>(
+        _ place: LockPlace, _ body: (_ committed: Int64) throws(Failure) -> Result?
     ) throws(Failure) -> Result? {
-        let file: FileDescriptor
-        let lockPath = path + ".lock"
-        do throws(SystemError) { file = try FileDescriptor.open(lockPath, .overwrite) } catch {
-            guard error.errno == .noEntry else { throw error.failure }
-            return try body(0)
+        let file: FileDescriptor?
+        if let key = place.key, let held = HeldLock.find(place.file) {
+            guard !held.holds(key) else { return nil }
+            file = held.file
+        } else {
+            guard case .free(let found) = try lockedIfFree(place.file) else { return nil }
+            file = found
         }
-        // Closing the file releases the lock.
+        // Closing the files releases the locks.
         defer { withExtendedLifetime(file) {} }
-        guard try systemCalls(file.tryLock()), try systemCalls(file.isStill(at: lockPath)) else {
-            return nil
+        guard let key = place.key else {
+            return try body(
+                systemCalls(file.map { (file) throws(SystemError) in try number(in: file) } ?? 0))
         }
-        return try body(systemCalls(committedRevision(in: file)))
+        var own: FileDescriptor?
+        defer { withExtendedLifetime(own) {} }
+        if place.ownLocks.areHeld {
+            guard case .free(let found) = try lockedIfFree(place.own) else { return nil }
+            own = found
+        }
+        let line = try systemCalls { () throws(SystemError) in
+            try file.flatMap { (file) throws(SystemError) in
+                try RevisionTable(in: file).revision(of: key)
+            }
+        }
+        if let line, own == nil { return try body(line) }
+        return try body(max(line ?? 0, systemCalls(ownNumber(at: place))))
     }
 
-    private init(of path: String) throws(Failure) {
-        let lockPath = path + ".lock"
+    private enum Attempt {
+        case taken
+        /// The file, locked; `nil` if there is none.
+        case free(FileDescriptor?)
+    }
+
+    private static func lockedIfFree(_ path: String) throws(Failure) -> Attempt {
+        let file: FileDescriptor
+        do throws(SystemError) { file = try FileDescriptor.open(path, .overwrite) } catch {
+            guard error.errno == .noEntry else { throw error.failure }
+            return .free(nil)
+        }
+        guard try systemCalls(file.tryLock()), try systemCalls(file.isStill(at: path)) else {
+            return .taken
+        }
+        return .free(file)
+    }
+
+    /// Runs `body` while holding the locks of two documents.
+    static func holding<Result>(
+        _ first: LockPlace, _ second: LockPlace,
+        _ body: (borrowing Lock, borrowing Lock) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // One order for all programs, so that no two wait for each other: first the shared files, which only
+        // programs of this version lock, then the documents' own, in the order in which version 2 locks them.
+        let files = [first.sharedFile, second.sharedFile].compactMap { $0 }.sorted()
+        return try holding(files: files[...]) { () throws(Failure) in
+            if first.own < second.own {
+                return try holding(first) { (one) throws(Failure) in
+                    try holding(second) { (other) throws(Failure) in try body(one, other) }
+                }
+            }
+            return try holding(second) { (other) throws(Failure) in
+                try holding(first) { (one) throws(Failure) in try body(one, other) }
+            }
+        }
+    }
+
+    private static func holding<Result>(
+        files: ArraySlice<String>, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard let path = files.first else { return try body() }
+        let file = try HeldLock.holding(path, for: HeldLock.anyKey)
+        defer { file.release() }
+        return try holding(files: files.dropFirst(), body)
+    }
+
+    private init(at place: LockPlace) throws(Failure) {
+        var held: HeldLock?
+        var own: FileDescriptor?
+        if let key = place.key {
+            // A document's second lock would wait for the first one.
+            if HeldLock.find(place.file)?.holds(key) == true {
+                throw Self.busy(place.file)
+            }
+            let shared = try HeldLock.holding(place.file, for: key)
+            do throws(Failure) {
+                if place.ownLocks.areHeld { own = try Self.locked(place.own) }
+            } catch {
+                shared.release()
+                throw error
+            }
+            held = shared
+            file = shared.file
+        } else {
+            file = try Self.locked(place.file)
+        }
+        self.place = place
+        self.held = held
+        self.own = own
+        Self.acquired += 1
+    }
+
+    private func release() {
+        own?.unlock()
+        if let held { held.release() } else { file.unlock() }
+    }
+
+    fileprivate static func locked(_ path: String) throws(Failure) -> FileDescriptor {
         var removed: Instant?
         while true {
-            let file = try systemCalls(Self.open(lockPath))
-            let isLocked = try systemCalls(file.lock(patience: Self.patience))
+            let file = try systemCalls(Self.open(path))
+            let isLocked = try systemCalls(file.lock(patience: patience))
             guard isLocked else {
-                if Self.isRecording, isOfUsers(path) {
-                    UnusableFiles.record(lockPath, FailureCause.busy)
-                }
-                throw Failure(
-                    .later(seconds: 2),
-                    "unable to lock \(lockPath): busy for \(Self.patience.milliseconds) ms",
-                    cause: FailureCause.busy)
+                if isRecording, isOfUsers(path) { UnusableFiles.record(path, FailureCause.busy) }
+                throw busy(path)
             }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
-            if try systemCalls(file.isStill(at: lockPath)) {
-                self.file = file
-                Self.acquired += 1
-                return
-            }
+            if try systemCalls(file.isStill(at: path)) { return file }
             let now = Instant.now
-            guard now - (removed ?? now) <= Self.patience else {
+            guard now - (removed ?? now) <= patience else {
                 throw Failure(
                     .later(seconds: 2),
-                    "unable to lock \(lockPath): it was removed or replaced each time",
+                    "unable to lock \(path): it was removed or replaced each time",
                     cause: FailureCause.busy)
             }
             removed = removed ?? now
         }
+    }
+
+    private static func busy(_ path: String) -> Failure {
+        Failure(
+            .later(seconds: 2), "unable to lock \(path): busy for \(patience.milliseconds) ms",
+            cause: FailureCause.busy)
     }
 
     private static func open(_ path: String) throws(SystemError) -> FileDescriptor {
@@ -107,54 +210,153 @@ package struct Lock: ~Copyable {
             return try FileDescriptor.open(path, .update)
         }
     }
+}
 
+extension HeldLock {
+    /// Locks a file that documents share, for one of them. If the thread holds it already, it opens no second
+    /// descriptor: with that, `flock` would make it wait for itself.
+    fileprivate static func holding(
+        _ path: String, for key: UInt64
+    ) throws(Failure) -> HeldLock {
+        guard let held = find(path) else {
+            return HeldLock(push: path, try Lock.locked(path), for: key)
+        }
+        held.retain(for: key)
+        return held
+    }
+}
+
+// MARK: - The last committed revision
+
+extension Lock {
     /// The last committed revision; 0 before the first commit.
     package func committedRevision() throws(Failure) -> Int64 {
-        try systemCalls(Self.committedRevision(in: file))
+        guard let key = place.key else { return try systemCalls(Self.number(in: file)) }
+        let line = try systemCalls(RevisionTable(in: file).revision(of: key))
+        if let own { return max(line ?? 0, try systemCalls(Self.number(in: own))) }
+        if let line { return line }
+        return try systemCalls(Self.ownNumber(at: place))
     }
 
-    /// The last committed revision of the document at `path`, without holding its lock.
-    package static func committedRevision(of path: String) throws(Failure) -> Int64 {
-        try systemCalls { () throws(SystemError) in
-            do throws(SystemError) {
-                return try committedRevision(in: FileDescriptor.open(path + ".lock", .read))
-            } catch {
-                guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
-                return 0
+    /// The last committed revision of the document whose lock is there, without holding it.
+    package static func committedRevision(at place: LockPlace) throws(Failure) -> Int64 {
+        guard let key = place.key else { return try systemCalls(number(at: place.own)) }
+        var line: Int64?
+        do throws(SystemError) {
+            line = try RevisionTable(in: FileDescriptor.open(place.file, .read)).revision(of: key)
+        } catch {
+            guard error.errno == .noEntry || error.errno == .notDirectory else {
+                throw error.failure
             }
+        }
+        guard let line, line > 0 else { return try systemCalls(ownNumber(at: place)) }
+        return try isEmptied(place) ? 0 : line
+    }
+
+    /// The number in `NAME.json.lock`, if version 2 may have left one.
+    private static func ownNumber(at place: LockPlace) throws(SystemError) -> Int64 {
+        place.ownLocks.areGone ? 0 : try number(at: place.own)
+    }
+
+    private static func number(at path: String) throws(SystemError) -> Int64 {
+        do throws(SystemError) {
+            // An operator may have emptied it, as an account whose files nobody else can read.
+            guard let stamp = try Files.stamp(of: path), stamp.size > 0 else { return 0 }
+            return try number(in: FileDescriptor.open(path, .read))
+        } catch {
+            guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
+            return 0
         }
     }
 
     /// The number counts only in the file that it was written to. In a copy of the state folder, which may
     /// hold an older document with a newer number, it is ignored.
-    private static func committedRevision(in file: FileDescriptor) throws(SystemError) -> Int64 {
+    private static func number(in file: FileDescriptor) throws(SystemError) -> Int64 {
         let text = try file.read(upTo: 62, at: 0)
         func word(_ place: Int) -> Int64? {
             Int64(String(decoding: text.dropFirst(place * 21).prefix(20), as: UTF8.self))
         }
         let revision = word(0) ?? 0
         guard let inode = word(1), let birth = word(2) else { return revision }
-        let own = try file.identity()
-        // Not all machines that share a file system may see a file's creation time.
-        let isSame = inode == own.inode && (birth == own.birth || birth == 0 || own.birth == 0)
-        return isSame ? revision : 0
+        return try file.isIdentified(inode: inode, birth: birth) ? revision : 0
     }
 
     /// Stores the number of a commit. The document itself is already committed: if this fails, the next
     /// writer finds the document newer than the number and accepts it.
-    package func remember(_ revision: Int64) {
+    func remember(_ revision: Int64) {
         do throws(SystemError) {
-            let own = try file.identity()
-            let words = [revision, own.inode, own.birth].map { padded($0) }
-            try file.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
+            guard let key = place.key else { return try Self.write(revision, to: file) }
+            let table = RevisionTable(in: file)
+            if let own {
+                try Self.write(revision, to: own)
+                // While version 2 may run, no line is made: version 2 would not remove it with its document.
+                guard try table.revision(of: key) != nil else { return }
+                try table.store(revision, of: key)
+            } else {
+                // Version 2's lock, or an operator's empty file. Left behind, it would let the document begin
+                // anew if it were lost one day.
+                try table.store(revision, of: key) { Files.remove(place.own) }
+            }
         } catch {}
+    }
+
+    private static func write(_ revision: Int64, to file: FileDescriptor) throws(SystemError) {
+        let own = try file.identity()
+        let words = [revision, own.inode, own.birth].map { padded($0) }
+        try file.write(Array(words.joined(separator: [UInt8(ascii: " ")])), at: 0)
+    }
+
+    /// Forgets the number before the document is removed: with it, a missing document would count as lost.
+    func forget() throws(Failure) {
+        guard let key = place.key else { return remember(0) }
+        try systemCalls { () throws(SystemError) in
+            if let own { try Self.write(0, to: own) }
+            try RevisionTable(in: file).remove(key)
+            if own == nil { Files.remove(place.own) }
+        }
+    }
+
+    /// Whether an operator has emptied `NAME.json.lock`, to go on without a missing document or with an older
+    /// one. The number is forgotten then.
+    func takeEmptied() throws(Failure) -> Bool {
+        guard place.key != nil, own == nil, try Self.isEmptied(place) else { return false }
+        // The file goes last: without it, nothing would be done after a crash.
+        try forget()
+        return true
+    }
+
+    private static func isEmptied(_ place: LockPlace) throws(Failure) -> Bool {
+        try systemCalls(Files.stamp(of: place.own))?.size == 0
+    }
+
+    /// Leaves nothing of a document behind that was removed, or never made.
+    func discard() {
+        // A process that waits for this lock sees that the file is gone, and makes a new one.
+        if place.key == nil || !place.ownLocks.areGone { Files.remove(place.own) }
+    }
+
+    /// Puts the number that version 2 has left into the shared file, and removes version 2's file.
+    package func adoptOwn() throws(Failure) {
+        guard let key = place.key, own == nil else { return }
+        try systemCalls { () throws(SystemError) in
+            let table = RevisionTable(in: file)
+            if try table.revision(of: key) == nil {
+                let number = try Self.number(at: place.own)
+                if number > 0 { try table.store(number, of: key) }
+            } else if try Files.stamp(of: place.own)?.size == 0 {
+                return  // an operator has emptied it since, for the next commit
+            }
+            try Files.erase(place.own)
+        }
     }
 }
 
-/// Whether a path is that of a user's document.
+/// Whether a lock file is that of a user's document: a shared one, or the document's own.
 private func isOfUsers(_ path: String) -> Bool {
-    let shelf = Files.parent(of: Files.parent(of: path))
-    return Files.name(of: shelf).utf8.elementsEqual("users".utf8)
+    let folder = Files.parent(of: path)
+    return [folder, Files.parent(of: folder)].contains {
+        Files.name(of: $0).utf8.elementsEqual("users".utf8)
+    }
 }
 
 private func padded(_ number: Int64) -> [UInt8] {

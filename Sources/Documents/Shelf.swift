@@ -1,7 +1,8 @@
 import Turnstone
 import Unix
 
-/// All documents of one kind. If there may be many, they are in 256 folders by the first byte of a SHA-256.
+/// All documents of one kind. If there may be many, they are in 256 folders by the first byte of a SHA-256, and
+/// share 4,096 lock files.
 package struct Shelf<Key: DocumentKey, Content: Document> {
     package let folder: String
     private let options: ShelfOptions
@@ -15,11 +16,13 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
 
     package init(
         folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false,
-        recording: Recording? = nil
+        isLocal: Bool = false, ownLocks: OwnLocks = .gone, recording: Recording? = nil
     ) {
         self.folder = folder
         self.recording = recording
-        options = ShelfOptions(durable: durable, isCache: isCache, mayVanish: mayVanish)
+        options = ShelfOptions(
+            durable: durable, isCache: isCache, mayVanish: mayVanish, isLocal: isLocal,
+            ownLocks: ownLocks)
     }
 
     /// The document of a key, which may not exist.
@@ -36,9 +39,14 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     /// The document of that name, which may not exist.
     package subscript(named name: DocumentName) -> StoredDocument<Content> {
         let file = "\(name.file).json"
-        return StoredDocument(
-            path: name.shard.map { "\(folder)/\($0)/\(file)" } ?? "\(folder)/\(file)",
-            options: options)
+        let path = name.shard.map { "\(folder)/\($0)/\(file)" } ?? "\(folder)/\(file)"
+        return StoredDocument(path: path, lock: lock(of: name, path), options: options)
+    }
+
+    private func lock(of name: DocumentName, _ path: String) -> LockPlace {
+        guard let lock = name.lock else { return LockPlace(of: path) }
+        let locks = "\(Files.parent(of: folder))/locks/\(Files.name(of: folder))"
+        return LockPlace(of: path, lock, in: locks, ownLocks: options.ownLocks)
     }
 
     /// Calls `body` with each document's file name, without its extension, in no order.

@@ -1,3 +1,5 @@
+import Turnstone
+
 /// How a shelf stores its documents.
 package struct ShelfOptions {
     /// Whether a commit must survive a power failure.
@@ -8,4 +10,9 @@ package struct ShelfOptions {
     /// Whether a document that was committed and has gone counts as absent, because its content can be found
     /// out again.
     let mayVanish: Bool
+    /// Whether no other machine can change a document, so that what is read under its lock is its present
+    /// state.
+    let isLocal: Bool
+    /// What is left of the lock files of version 2.
+    let ownLocks: OwnLocks
 }

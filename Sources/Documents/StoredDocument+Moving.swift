@@ -13,32 +13,23 @@ extension StoredDocument {
     package func move(
         to target: StoredDocument<Content>, _ change: (inout Content) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        // One order for all programs, so that no two wait for each other.
-        if path < target.path {
-            return try Lock.holding(path) { (own) throws(Failure) in
-                try Lock.holding(target.path) { (other) throws(Failure) in
-                    try move(own, to: target, other, change)
-                }
-            }
-        }
-        return try Lock.holding(target.path) { (other) throws(Failure) in
-            try Lock.holding(path) { (own) throws(Failure) in
-                try move(own, to: target, other, change)
+        try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock, target.lock) { (own, other) throws(Failure) in
+                try move(own, to: target, other, change, since: start)
             }
         }
     }
 
     private func move(
         _ own: borrowing Lock, to target: StoredDocument<Content>, _ other: borrowing Lock,
-        _ change: (inout Content) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
-        guard try target.current(committed: other.committedRevision()).revision == 0 else {
-            return false
-        }
+        _ change: (inout Content) throws(Failure) -> Void, since start: Instant
+    ) throws(Failure) -> Bool? {
+        guard let present = try target.current(other, since: start) else { return nil }
+        guard present.revision == 0 else { return false }
         var isMoved = false
         // A document that is not made leaves nothing behind.
-        defer { if !isMoved { Files.remove("\(target.path).lock") } }
-        var stored = try current(committed: own.committedRevision())
+        defer { if !isMoved { other.discard() } }
+        guard var stored = try current(own, since: start) else { return nil }
         var content = stored.content
         try change(&content)
         if content != stored.content {
@@ -49,15 +40,14 @@ extension StoredDocument {
         }
         try recorded(content, Content()) { () throws(Failure) in
             try target.recorded(Content(), content) { () throws(Failure) in
-                // The revision first: with it, a missing document would count as lost.
-                own.remember(0)
+                try systemCalls(Files.makeFolder(Files.parent(of: target.path)))
+                try own.forget()
                 try systemCalls(Files.rename(path, target.path))
             }
         }
         isMoved = true
         other.remember(stored.revision)
-        // A process that waits for this lock sees that the file is gone, and makes a new one.
-        Files.remove("\(path).lock")
+        own.discard()
         Files.remove(Files.temporary(for: path))
         for moved in [target.path, path] { try systemCalls(Files.synchronizeFolder(of: moved)) }
         return true

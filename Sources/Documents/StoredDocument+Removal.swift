@@ -13,12 +13,13 @@ extension StoredDocument {
                 $0 == document || $0.utf8.starts(with: "\(document).".utf8)
             }
         }
-        guard try !files().isEmpty else { return 0 }
-        return try Lock.holding(path) { (lock) throws(Failure) in
-            // The revision first: with it, a missing document would count as lost.
-            lock.remember(0)
+        if try files().isEmpty, try Lock.committedRevision(at: lock) == 0 { return 0 }
+        return try Lock.holding(lock) { (lock) throws(Failure) in
+            try lock.forget()
+            let ownLock = "\(document).lock"
             let files = try files()
-            for file in files where file != "\(document).lock" {
+            // The lock last: a process that waits for it sees then that it is gone, and makes a new one.
+            for file in files.filter({ $0 != ownLock }) + files.filter({ $0 == ownLock }) {
                 let path = "\(folder)/\(file)"
                 guard !Files.remove(path), !Files.removeAll(path) else { continue }
                 let errno = Errno.current
@@ -26,10 +27,8 @@ extension StoredDocument {
                     .broken, "unable to remove \(path): \(errno.reason)", cause: errno.name,
                     file: path)
             }
-            // A process that waits for this lock sees that the file is gone, and makes a new one.
-            _ = try systemCalls(Files.erase("\(path).lock"))
-            try systemCalls(Files.synchronizeFolder(folder))
-            return files.count { $0 != "\(document).lock" }
+            if !files.isEmpty { try systemCalls(Files.synchronizeFolder(folder)) }
+            return files.count { $0 != ownLock }
         }
     }
 
@@ -38,13 +37,11 @@ extension StoredDocument {
     /// - Parameter condition: checked before the document is locked, and again under the lock.
     package func remove(where condition: (Content) -> Bool) throws(Failure) -> Bool {
         guard let known = try read(), condition(known) else { return false }
-        return try Lock.holding(path) { (lock) throws(Failure) in
+        return try Lock.holding(lock) { (lock) throws(Failure) in
             guard let content = try read(), condition(content) else { return false }
-            // The revision first: with it, a missing document would count as lost.
-            lock.remember(0)
+            try lock.forget()
             guard Files.remove(path) else { return false }
-            // A process that waits for this lock sees that the file is gone, and makes a new one.
-            Files.remove("\(path).lock")
+            lock.discard()
             return true
         }
     }

@@ -4,6 +4,8 @@ import Unix
 /// One document on a shelf, which may not exist.
 package struct StoredDocument<Content: Document> {
     package let path: String
+    /// Where its lock is.
+    package let lock: LockPlace
     let options: ShelfOptions
     /// Runs each commit, if something has to be written before and after it.
     var recording:
@@ -11,8 +13,9 @@ package struct StoredDocument<Content: Document> {
             (Content, Content, _ commit: () throws(Failure) -> Void) throws(Failure) -> Void
         )?
 
-    init(path: String, options: ShelfOptions) {
+    init(path: String, lock: LockPlace, options: ShelfOptions) {
         self.path = path
+        self.lock = lock
         self.options = options
     }
 
@@ -21,7 +24,7 @@ package struct StoredDocument<Content: Document> {
         var patience = Patience()
         while true {
             if let known = try present() { return known }
-            guard !options.isCache, !options.mayVanish, try Lock.committedRevision(of: path) > 0
+            guard !options.isCache, !options.mayVanish, try Lock.committedRevision(at: lock) > 0
             else { return nil }
             // The first commit may have happened since. On some network file systems, a file that is replaced
             // while it is opened seems to be missing.
@@ -118,18 +121,35 @@ package struct StoredDocument<Content: Document> {
         ) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if options.isCache { clear() }
-        return try Lock.holding(path) { (lock) throws(Failure) in
-            var stored = try current(committed: lock.committedRevision())
-            // A document that is not made leaves nothing behind.
-            defer { if stored.revision == 0 { Files.remove("\(path).lock") } }
-            return try body(stored.content) { (content) throws(Failure) in
-                guard content != stored.content else { return }
-                let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
-                let text = try next.checkedText()
-                try replace(stored.content, by: content, text)
-                lock.remember(next.revision)
-                stored = next
+        return try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock) { (lock) throws(Failure) in
+                guard var stored = try current(lock, since: start) else { return nil }
+                // A document that is not made leaves nothing behind.
+                defer { if stored.revision == 0 { lock.discard() } }
+                return try body(stored.content) { (content) throws(Failure) in
+                    guard content != stored.content else { return }
+                    let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
+                    let text = try next.checkedText()
+                    try replace(stored.content, by: content, text)
+                    lock.remember(next.revision)
+                    stored = next
+                }
             }
+        }
+    }
+
+    /// Tries something again while the file system may be showing an old state of a document. Documents that
+    /// share a lock file are not kept waiting meanwhile.
+    ///
+    /// - Parameter attempt: gets the moment of the first attempt. It takes the locks that it needs, and
+    ///   returns `nil` if it has to be tried again.
+    func whenShown<Result>(
+        _ attempt: (_ start: Instant) throws(Failure) -> Result?
+    ) throws(Failure) -> Result {
+        let start = Instant.now
+        while true {
+            if let result = try attempt(start) { return result }
+            sleep(for: .milliseconds(50))
         }
     }
 
@@ -137,7 +157,7 @@ package struct StoredDocument<Content: Document> {
     ///
     /// - Returns: `nil` if ``holding(_:)`` must find out more.
     package func readIfIdle() throws(Failure) -> Content? {
-        try Lock.holdingIfFree(path) { (committed) throws(Failure) in
+        try Lock.holdingIfFree(lock) { (committed) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, let stored = try Stored<Content>(bytes, path),
                 stored.revision >= committed
@@ -150,23 +170,32 @@ package struct StoredDocument<Content: Document> {
     private func replace(
         _ before: Content, by after: Content, _ text: [UInt8]
     ) throws(Failure) {
-        guard let recording else {
-            return try systemCalls(Files.replace(path, with: text, durably: options.durable))
-        }
-        try recording(before, after) { () throws(Failure) in
-            try systemCalls(Files.replace(path, with: text, durably: options.durable))
+        guard let recording else { return try systemCalls(write(text)) }
+        try recording(before, after) { () throws(Failure) in try systemCalls(write(text)) }
+    }
+
+    private func write(_ text: [UInt8]) throws(SystemError) {
+        do throws(SystemError) {
+            try Files.replace(path, with: text, durably: options.durable)
+        } catch {
+            guard error.errno == .noEntry else { throw error }
+            // The first document in its folder. Its lock is elsewhere.
+            try Files.makeFolder(Files.parent(of: path))
+            try Files.replace(path, with: text, durably: options.durable)
         }
     }
 
-    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or its lock.
+    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or of its own
+    /// lock.
     private func clear() {
         removeIfUnusable(path)
-        removeIfUnusable("\(path).lock")
+        clearLock()
     }
 
-    /// Removes the document's lock file if this account cannot open it. Only the holder of the election may
-    /// call this: of two simultaneous callers, one could remove the lock that the other has just made.
-    package func clearLock() { removeIfUnusable("\(path).lock") }
+    /// Removes the document's own lock file if this account cannot open it; one that thousands of documents
+    /// share stays. Only the holder of the election may call this: of two simultaneous callers, one could
+    /// remove the lock that the other has just made.
+    package func clearLock() { removeIfUnusable(lock.own) }
 
     private func removeIfUnusable(_ path: String) {
         do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
@@ -213,36 +242,40 @@ package struct StoredDocument<Content: Document> {
             content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
     }
 
-    /// The document, read under its lock. A cluster file system may show an older one for a while.
-    func current(committed: Int64) throws(Failure) -> Stored<Content> {
+    /// The document, read under its lock.
+    ///
+    /// - Parameter start: when this was first tried.
+    /// - Returns: `nil` if a cluster file system may be showing an old state: try again a little later, without
+    ///   the lock meanwhile (``whenShown(_:)``).
+    func current(
+        _ lock: borrowing Lock, since start: Instant
+    ) throws(Failure) -> Stored<Content>? {
+        var committed = try lock.committedRevision()
         guard !options.isCache else { return try currentCached(committed: committed) }
-        let start = Instant.now
-        while true {
-            let bytes = try bytes()
-            if let bytes {
-                guard let stored = try Stored<Content>(bytes, path) else {
-                    throw setAsideLocked()
-                }
-                if stored.revision >= committed { return stored }
-            } else if committed == 0 || options.mayVanish {
-                return Stored(content: Content(), revision: committed)
-            } else if copy != nil {
-                throw missing
-            }
-            guard Instant.now - start < .milliseconds(3000) else {
-                guard bytes != nil else { throw missing }
-                throw Failure(
-                    .later(seconds: 5),
-                    "unable to read \(path): the file system still shows an older revision than \(committed)",
-                    cause: "stale")
-            }
-            sleep(for: .milliseconds(50))
+        let bytes = try bytes()
+        let known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
+        if bytes != nil, known == nil { throw setAsideLocked() }
+        // A newer document's next commit removes an operator's file.
+        if let known, known.revision > committed { return known }
+        if committed > 0, try lock.takeEmptied() { committed = 0 }
+        if let known {
+            if known.revision >= committed { return known }
+        } else if committed == 0 || options.mayVanish {
+            return Stored(content: Content(), revision: committed)
+        }
+        if known == nil, copy != nil { throw missing }
+        guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
+        guard known != nil else { throw missing }
+        throw Failure(
+            .later(seconds: 5),
+            "unable to read \(path): the file system still shows an older revision than \(committed)",
+            cause: "stale")
     }
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.
     private func setAside() throws(Failure) -> Failure {
-        try Lock.holding(path) { (_) throws(Failure) in
+        try Lock.holding(lock) { (_) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing }
             return setAsideLocked()
@@ -304,11 +337,12 @@ package struct StoredDocument<Content: Document> {
     /// The remedy for a damaged or missing document.
     private var remedy: String {
         guard !options.mayVanish else { return "It begins anew; delete the copy" }
-        // Without a lock file of its own, a missing document counts as never committed.
+        // If the file is the document's own lock and is not there, the document counts as never committed.
+        let option = lock.key == nil ? "-c -s 0" : "-s 0"
         return
             """
-            Restore it from a backup or go on without it; in both cases empty its lock file, if there is \
-            one. Run: truncate -c -s 0 \(path).lock
+            Restore it from a backup or go on without it; in both cases leave an empty lock file. Run: \
+            truncate \(option) \(path).lock
             """
     }
 }

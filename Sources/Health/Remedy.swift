@@ -43,8 +43,8 @@ enum Remedy {
         case .upgrade: "Install a newer Turnstone: a newer one wrote this."
         case .replace:
             """
-            Restore each from a backup or go on without it. In both cases empty its lock file: truncate \
-            -c -s 0 NAME.json.lock
+            Restore each from a backup or go on without it. In both cases leave an empty lock file: \
+            truncate -s 0 NAME.json.lock
             """
         case .restore: "Restore each from a backup, or remove it to go on without it."
         case .checkDisk: "Check the disk. Then restore each from a backup."

@@ -106,7 +106,7 @@ package final class Election {
     private func write(_ members: JSONObject) throws(SystemError) {
         var sign: JSONObject = [
             "term": .integer(term), "host": .string(ThisMachine.name),
-            "pid": .integer(Int64(ThisProcess.id)),
+            "pid": .integer(Int64(ThisProcess.id)), "layout": .integer(StateLayout.version),
         ]
         for member in members.members { sign[member.name] = member.value }
         let text = JSON.text(.object(sign))

@@ -19,7 +19,9 @@ package struct Segments {
 
     package typealias Entry = (id: String, segment: Segment)
 
-    private var shelf: Shelf<DocumentName, Segment> { Shelf(folder: "\(state.folder)/segments") }
+    private var shelf: Shelf<DocumentName, Segment> {
+        Shelf(folder: "\(state.folder)/segments", isLocal: state.isLocal)
+    }
 
     private func document(_ id: String) -> StoredDocument<Segment> {
         shelf[DocumentName(single: id)]

@@ -265,7 +265,7 @@ extension State {
                 case .uncommitted:
                     let document = String(decoding: path.utf8.dropLast(4), as: UTF8.self)
                     try unreadable.attempt { () throws(Failure) in
-                        try Lock.holding(document) { (_) throws(Failure) in
+                        try Lock.holding(lock(ofDocumentAt: document)) { (_) throws(Failure) in
                             _ = try systemCalls(Files.erase(path))
                         }
                     }

@@ -204,10 +204,13 @@ extension State {
         copy.utf8.starts(with: "\(name).corrupt-".utf8)
     }
 
+    /// The newest version of any document: the format of its kind, which is not that of the folder.
+    private static let newestDocument = max(User.version, DeviceTransfer.version)
+
     private func isDocument(_ bytes: [UInt8]) -> Bool {
         do throws(JSONError) {
             let members = try JSON.parse(bytes, depthLimit: JSON.storedDepthLimit).object
-            return members?["version"]?.integer.map { $0 <= Self.version } ?? false
+            return members?["version"]?.integer.map { $0 <= Self.newestDocument } ?? false
         } catch { return false }
     }
 
@@ -217,7 +220,9 @@ extension State {
     }
 
     private func isMissing(_ path: String) -> Bool {
-        do throws(Failure) { return try Lock.committedRevision(of: path) > 0 } catch {
+        do throws(Failure) {
+            return try Lock.committedRevision(at: lock(ofDocumentAt: path)) > 0
+        } catch {
             return true
         }
     }

@@ -5,19 +5,36 @@ import Unix
 
 // Version 1 had one queue, `spool/`, and receipts without a service's name. Since version 2, each push
 // service has a queue of its own, and version 1's queue has become that of APNs.
+//
+// In version 2 each document had a lock file of its own, `NAME.json.lock`. Since version 3, the documents of the
+// large shelves share lock files.
 
 extension State {
     /// Brings the folder to this program's version.
     ///
     /// - Parameter path: `version.json`.
+    /// - Returns: the version that the folder has then.
     /// - Throws: later, if a drainer of version 1 does not end.
-    func migrate(_ path: String) throws(Failure) {
+    func migrate(_ path: String) throws(Failure) -> LayoutVersion {
         try Lock.holding(path) { (_) throws(Failure) in
-            guard try version(path) ?? Self.version < Self.version else { return }
-            try adoptFirstLayout()
-            try systemCalls(
-                Files.replace(path, with: JSON.text(["version": .integer(Self.version)])))
+            let known = try version(path) ?? LayoutVersion(version: Self.version)
+            guard known.version < Self.version else { return known }
+            if known.version < 2 { try adoptFirstLayout() }
+            try removeFormerLocks()
+            let present = LayoutVersion(version: Self.version, ownLocks: .held)
+            try systemCalls(Files.replace(path, with: present.text))
+            return present
         }
+    }
+
+    /// Removes the lock files of a version 3 that an operator has gone back from: documents were removed since,
+    /// and their numbers would make them count as lost.
+    private func removeFormerLocks() throws(Failure) {
+        let locks = "\(folder)/locks"
+        guard try systemCalls(Files.exists(locks)), !Files.removeAll(locks) else { return }
+        let errno = Errno.current
+        throw Failure(
+            .broken, "unable to remove \(locks): \(errno.reason)", cause: errno.name, file: locks)
     }
 
     /// Moves what programs of version 1 have written that began before the migration. A drainer calls it
@@ -88,9 +105,7 @@ extension State {
         let file = try systemCalls(FileDescriptor.open(firstLock, .update))
         if try systemCalls(file.tryLock()) { return file }
         let bytes = try systemCalls(file.read(upTo: 4096, at: 0))
-        var process: Int64?
-        do throws(JSONError) { process = try JSON.parse(bytes).object?["pid"]?.integer } catch {}
-        if let process, let id = OtherProcess(process, program: "deliver") { id.terminate() }
+        process(of: bytes)?.terminate()
         guard try systemCalls(file.lock(patience: .seconds(8))) else {
             throw Failure(
                 .later(seconds: 5),

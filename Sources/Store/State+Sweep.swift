@@ -30,6 +30,7 @@ extension State {
     package func sweep(
         at now: Timestamp, reading limit: Int = 20_000, within time: Interval = .seconds(5)
     ) throws(Failure) -> Int {
+        try migrateOwnLocks(within: .seconds(2), at: .systemNow)
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
@@ -78,34 +79,7 @@ extension State {
             }
             if budget.isTimeOver { return count }
         }
-        try sweepLocks(in: folder, names, budget)
         return count
-    }
-
-    /// Removes locks of documents that were never made, as a refused request leaves.
-    private func sweepLocks(
-        in folder: String, _ names: [String], _ budget: SweepBudget
-    ) throws(Failure) {
-        let documents = Set(names)
-        for name in names where name.utf8.suffix(10).elementsEqual(".json.lock".utf8) {
-            let document = String(decoding: name.utf8.dropLast(5), as: UTF8.self)
-            guard !documents.contains(document) else { continue }
-            if budget.isTimeOver { return }
-            let path = "\(folder)/\(document)"
-            do throws(Failure) {
-                let stamp = try systemCalls(Files.stamp(of: "\(path).lock"))
-                guard let stamp, Timestamp.systemNow - Timestamp(seconds: stamp.seconds) > .days(1)
-                else { continue }
-                try Lock.holding(path) { (lock) throws(Failure) in
-                    // A number means that the document existed and is missing.
-                    guard try lock.committedRevision() == 0 else { return }
-                    let isThere = try systemCalls(Files.exists(path))
-                    if !isThere { Files.remove("\(path).lock") }
-                }
-            } catch {
-                guard error.isFileSpecific || error.cause == FailureCause.busy else { throw error }
-            }
-        }
     }
 
     private func removeKey(_ name: DocumentName, at now: Timestamp) throws(Failure) -> Bool {

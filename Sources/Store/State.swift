@@ -13,9 +13,11 @@ package struct State {
     package let shards: Int
     /// Whether the folder is on a file system of this machine alone.
     private(set) var isLocal = false
+    /// What was left of the lock files of version 2 when this program began; `nil` if nothing was.
+    private(set) var ownLockPhase: LayoutVersion.OwnLockPhase?
 
     /// The version of the folder's layout that this program knows.
-    static let version: Int64 = 2
+    static let version = StateLayout.version
 
     /// Finds the folder (`TURNSTONE_STATE`, else systemd's `STATE_DIRECTORY`, else `/var/lib/turnstone`) and
     /// creates it if it is missing.
@@ -44,30 +46,29 @@ package struct State {
         let known = try version(path)
         if known == nil { try makeFolder() }
         isLocal = try checkStorage()
-        guard let stated = known else { return try make(path) }
-        if stated < Self.version { return try migrate(path) }
-        guard stated == Self.version else {
+        guard let known else { return try make(path) }
+        guard known.version <= Self.version else {
             throw Failure(
                 .broken,
-                "unable to use \(folder): its version \(stated) is newer than this program's \(Self.version); install a newer Turnstone",
+                "unable to use \(folder): its version \(known.version) is newer than this program's \(Self.version); install a newer Turnstone",
                 cause: FailureCause.newer)
         }
+        let present = known.version < Self.version ? try migrate(path) : known
+        ownLockPhase = present.ownLocks
+        // Each program asks: one of version 2 may have begun before the migration and be elected after it.
+        if ownLockPhase == .held { askFormerDrainersToEnd() }
     }
 
     /// The version of the folder's layout; `nil` if the folder is new.
-    func version(_ path: String) throws(Failure) -> Int64? {
+    func version(_ path: String) throws(Failure) -> LayoutVersion? {
         guard let bytes = try contents(path) else { return nil }
-        let stated: Int64?
-        do throws(JSONError) { stated = try JSON.parse(bytes).object?["version"]?.integer } catch {
-            stated = nil
-        }
-        guard let stated else {
+        guard let version = LayoutVersion(bytes) else {
             throw Failure(
                 .broken,
                 "unable to read \(path): not a JSON object with a version; restore it from a backup",
                 cause: FailureCause.corrupt)
         }
-        return stated
+        return version
     }
 
     private func makeFolder() throws(Failure) {
@@ -89,8 +90,7 @@ package struct State {
     private func make(_ path: String) throws(Failure) {
         try Lock.holding(path) { (_) throws(Failure) in
             guard try contents(path) == nil else { return }
-            try systemCalls(
-                Files.replace(path, with: JSON.text(["version": .integer(Self.version)])))
+            try systemCalls(Files.replace(path, with: LayoutVersion(version: Self.version).text))
         }
     }
 
@@ -106,23 +106,35 @@ package struct State {
         "segments",
     ]
 
+    /// A shelf whose documents share lock files.
+    private func shelf<Key, Content>(
+        _ name: String, durable: Bool = true, isCache: Bool = false,
+        recording: Shelf<Key, Content>.Recording? = nil
+    ) -> Shelf<Key, Content> {
+        Shelf(
+            folder: "\(folder)/\(name)", durable: durable, isCache: isCache,
+            isLocal: isLocal, ownLocks: ownLocks, recording: recording)
+    }
+
     package var users: Shelf<UserID, User> {
-        Shelf(folder: "\(folder)/users") { (user, before, after, commit) throws(Failure) in
+        shelf("users") { (user, before, after, commit) throws(Failure) in
             try audience.recording(user, before, after, commit)
         }
     }
-    package var tokens: Shelf<DeviceToken, Holders> { Shelf(folder: "\(folder)/tokens") }
+    package var tokens: Shelf<DeviceToken, Holders> { shelf("tokens") }
     /// Named `aliasDocuments` because ``aliases`` looks users up.
-    var aliasDocuments: Shelf<Alias, Holders> { Shelf(folder: "\(folder)/aliases") }
+    var aliasDocuments: Shelf<Alias, Holders> { shelf("aliases") }
     /// By the apps' names of Live Activities and of sessions.
-    package var activities: Shelf<String, Holders> { Shelf(folder: "\(folder)/activities") }
-    package var sessions: Shelf<String, Holders> { Shelf(folder: "\(folder)/sessions") }
+    package var activities: Shelf<String, Holders> { shelf("activities") }
+    package var sessions: Shelf<String, Holders> { shelf("sessions") }
     /// Transfers of devices that have begun, by the names of the tokens' documents, whose locks guard them.
-    var transfers: Shelf<DocumentName, DeviceTransfer> { Shelf(folder: "\(folder)/transfers") }
-    package var channels: Shelf<ChannelID, Channel> { Shelf(folder: "\(folder)/channels") }
-    package var keyDocuments: Shelf<DocumentName, Key> { Shelf(folder: "\(folder)/keys") }
+    var transfers: Shelf<DocumentName, DeviceTransfer> {
+        Shelf(folder: "\(folder)/transfers", isLocal: isLocal)
+    }
+    package var channels: Shelf<ChannelID, Channel> { shelf("channels") }
+    package var keyDocuments: Shelf<DocumentName, Key> { shelf("keys") }
     package var looks: Shelf<PlayerID, Look> {
-        Shelf(folder: "\(folder)/looks", durable: false, isCache: true)
+        shelf("looks", durable: false, isCache: true)
     }
     /// Tokens that all processes share.
     package var credentials: Shelf<DocumentName, Opaque> {

@@ -62,7 +62,7 @@ struct HostedFixture: CustomStringConvertible {
         try site.install()
         try site.configure(filled(lines.joined(separator: "\n"), site))
         var given = members["given"]?.object ?? [:]
-        if given["version.json"] == nil { given["version.json"] = ["version": 2] }
+        if given["version.json"] == nil { given["version.json"] = ["version": 3] }
         for file in given.members where file.value != .null {
             let text = FixtureFile(file.name).text(file.value)
             try site.state.write(filled(text, site), to: file.name)

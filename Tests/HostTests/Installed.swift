@@ -7,7 +7,7 @@ enum Installed {
 
     static func player(at site: some FixtureSite) throws {
         try site.install()
-        try site.state.write(#"{"version":2}"#, to: "version.json")
+        try site.state.write(#"{"version":3}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.
         let hash = "2db6b2a7b2fbb5fbf2ea7fcbacb5e1645fb6bf3c0d606ce5b88a23533b32d4b8"
         try site.configure("TURNSTONE_NOW=1795262400000\nMASTER_API_KEY=master")

@@ -262,7 +262,7 @@ import Unix
         let name = try #require(
             world.state.files().keys.first { $0.hasPrefix("users/") && $0.hasSuffix("/1.json") })
         let lock = try FileDescriptor.open(
-            "\(world.state.path)/\(name).lock", .update)
+            "\(world.state.path)/\(SharedLock.file(of: name))", .update)
         try world.simulator.perform(["do": "apns-fault", "kind": "delay", "ms": 1000, "count": 1])
         let drainer = try world.start("deliver")
         // Sent, and not answered yet.

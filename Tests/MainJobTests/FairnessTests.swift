@@ -118,7 +118,8 @@ import Unix
             guard number > 2 else { continue }
             let document = try #require(
                 world.state.files().keys.first { $0.hasSuffix("/user\(number).json") })
-            let lock = try FileDescriptor.open("\(world.state.path)/\(document).lock", .update)
+            let lock = try FileDescriptor.open(
+                "\(world.state.path)/\(SharedLock.file(of: document))", .update)
             #expect(try lock.tryLock())
             locks.append(lock)
         }

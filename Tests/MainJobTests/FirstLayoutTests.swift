@@ -236,7 +236,8 @@ import Turnstone
         case "notifications": #expect(try history(world).status == 200)
         default: try world.run(program)
         }
-        #expect(world.state.read("version.json") == Array(#"{"version":2}"#.utf8))
+        let layout = try JSON.parse(#require(world.state.read("version.json"))).object
+        #expect(layout?["version"] == 3)
 
         try world.run("deliver")
         let first = try taken(world)

@@ -367,7 +367,8 @@ import Unix
         if isBusy {
             let document = try #require(
                 world.state.files().keys.first { $0.hasSuffix("/ann.json") })
-            let lock = try FileDescriptor.open("\(world.state.path)/\(document).lock", .update)
+            let lock = try FileDescriptor.open(
+                "\(world.state.path)/\(SharedLock.file(of: document))", .update)
             #expect(try lock.tryLock())
             #expect(try world.callOff(id).status == 503)
             lock.unlock()

@@ -69,8 +69,12 @@ import Unix
         world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
         try world.register(token(1), of: 1)
         if isMetByDrainer { _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": 5]) }
-        let name = try #require(world.state.files().keys.first { $0.hasSuffix("/1.json.lock") })
-        let file = try FileDescriptor.open("\(world.state.path)/\(name)", .update)
+        let user = try #require(
+            world.state.files().keys.first {
+                $0.hasPrefix("users/") && $0.hasSuffix("/1.json")
+            })
+        let name = SharedLock.file(of: user)
+        let file = try SharedLock.open(of: user, in: world.state)
         #expect(try file.tryLock())
         #expect(try messages(of: world) == [])
         if isMetByDrainer {

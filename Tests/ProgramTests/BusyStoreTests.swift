@@ -8,8 +8,7 @@ import Unix
         "a program that cannot lock within two seconds says when to come back, and writes nothing")
     func busy() async throws {
         let installation = try Endpoint.installation()
-        let lock = try FileDescriptor.open(
-            "\(installation.state.path)/users/eb/1783478.json.lock", .update)
+        let lock = try SharedLock.open(of: "users/eb/1783478.json", in: installation.state)
         #expect(try lock.tryLock())
         let before = documents(in: installation)
         let attempts = ["generate-api-key", "register", "devices-register", "push-register"]
@@ -38,8 +37,7 @@ import Unix
     @Test("a program that only reads does not wait")
     func reader() throws {
         let installation = try Endpoint.installation()
-        let lock = try FileDescriptor.open(
-            "\(installation.state.path)/users/eb/1783478.json.lock", .update)
+        let lock = try SharedLock.open(of: "users/eb/1783478.json", in: installation.state)
         #expect(try lock.tryLock())
         for name in ["api-keys", "users-by-token", "health", "devices-list", "push-status"] {
             let endpoint = try #require(Endpoint.all.first { $0.program == name })

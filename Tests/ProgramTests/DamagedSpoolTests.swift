@@ -70,7 +70,7 @@ import Turnstone
     /// A state folder of an account of its own, so that one file can be root's.
     private func installation() throws -> Installation {
         let installation = try Installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
-        try installation.state.write(#"{"version":2}"#, to: "version.json")
+        try installation.state.write(#"{"version":3}"#, to: "version.json")
         for lane in ["urgent", "normal", "bulk"] {
             try installation.state.write("", to: "spool/apns/ready/\(lane)/x")
             unlink("\(installation.state.path)/spool/apns/ready/\(lane)/x")

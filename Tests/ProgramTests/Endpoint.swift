@@ -163,7 +163,7 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
         more["ONESIGNAL_APP_ID"] = more["ONESIGNAL_APP_ID"] ?? appID
         more["VAPID_SUBJECT"] = more["VAPID_SUBJECT"] ?? "mailto:push@example.org"
         let installation = try Installation(environment: more)
-        try installation.state.write(#"{"version":2}"#, to: "version.json")
+        try installation.state.write(#"{"version":3}"#, to: "version.json")
         // The names are SHA-256s: of the key, and of the player's number.
         let hash = "2db6b2a7b2fbb5fbf2ea7fcbacb5e1645fb6bf3c0d606ce5b88a23533b32d4b8"
         try installation.state.write(

@@ -67,19 +67,28 @@ import Unix
                     locked.insert(descriptor)
                 }
             default:
-                guard let path = call.text(1), Self.hasOwnLock(path, in: state) else { continue }
+                guard let path = call.text(1), Self.hasLock(path, in: state) else { continue }
+                let lock =
+                    Self.sharesLock(path, in: state) ? SharedLock.path(of: path) : path + ".lock"
                 #expect(
-                    locked.contains { open[$0] == path + ".lock" },
-                    "\(path) is replaced without its lock")
+                    locked.contains { open[$0] == lock }, "\(path) is replaced without \(lock)")
             }
         }
     }
 
-    /// Whether it is a document, or the index, with a lock beside it. A message's record has its lock
-    /// elsewhere.
-    private static func hasOwnLock(_ path: String, in state: String) -> Bool {
+    /// Whether it is a document, or the index, with a lock of its own or of its shelf's. A message's record
+    /// has another one.
+    private static func hasLock(_ path: String, in state: String) -> Bool {
         (path.hasSuffix(".json") || path.hasSuffix("players.index"))
             && !path.hasPrefix("\(state)/messages/") && !path.hasPrefix("\(state)/outgoing/")
+    }
+
+    /// Whether it is a document of a shelf whose documents share lock files.
+    private static func sharesLock(_ path: String, in state: String) -> Bool {
+        let shelf = path.dropFirst(state.count + 1).split(separator: "/").first
+        return [
+            "users", "tokens", "aliases", "keys", "activities", "sessions", "channels", "looks",
+        ].contains(shelf)
     }
 
     /// A program that is stopped inside of the work that a lock guards.

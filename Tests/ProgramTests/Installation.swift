@@ -24,7 +24,7 @@ struct Installation: Sendable {
         try configure(fixture.config, fixture.variables)
         environment.merge(fixture.request.environment) { $1 }
         var files = fixture.given
-        if files["version.json"] == nil { files["version.json"] = ["version": 2] }
+        if files["version.json"] == nil { files["version.json"] = ["version": 3] }
         for file in files.members where file.value != .null {
             try state.write(FixtureFile(file.name).text(file.value), to: file.name)
         }

@@ -92,7 +92,7 @@ import Unix
     private func checkDocuments(in installation: Installation) {
         for (name, bytes) in installation.state.files() where name.hasSuffix(".json") {
             let members = try? JSON.parse(bytes).object
-            #expect(members?["version"] == (name == "version.json" ? 2 : 1), "\(name)")
+            #expect(members?["version"] == (name == "version.json" ? 3 : 1), "\(name)")
         }
         #expect(!installation.state.files().keys.contains { $0.contains(".corrupt-") })
     }

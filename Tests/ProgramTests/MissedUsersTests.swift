@@ -17,7 +17,7 @@ import Unix
         installation = try Installation(environment: [
             "TURNSTONE_SERVER_KEY": key, "TURNSTONE_DELIVER": "external",
         ])
-        try installation.state.write(#"{"version":2}"#, to: "version.json")
+        try installation.state.write(#"{"version":3}"#, to: "version.json")
     }
 
     private var store: State {
@@ -81,7 +81,7 @@ import Unix
         let long = String(repeating: "\u{56f2}", count: 42)
         try register(["ann", "bob", "cy", long])
         try Data("{".utf8).write(to: URL(fileURLWithPath: path(of: "bob")))
-        let lock = try FileDescriptor.open("\(path(of: "cy")).lock", .update)
+        let lock = try FileDescriptor.open(SharedLock.path(of: path(of: "cy")), .update)
         #expect(try lock.tryLock())
         defer { lock.unlock() }
         let (answer, _) = try send([

@@ -100,7 +100,7 @@ import Turnstone
     func recovery(checkpoint: String, receipt: String) throws {
         let installation = try Installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
         let state = installation.state
-        try state.write(#"{"version":2}"#, to: "version.json")
+        try state.write(#"{"version":3}"#, to: "version.json")
         if !checkpoint.isEmpty { try state.write(checkpoint, to: "spool/apns/checkpoint.json") }
         let id = "7c9f2a54-1f0e-8b34-9a11-000000000001"
         try state.write(receipt + "\n", to: "receipts/2026-11-20.apns.1.jsonl")

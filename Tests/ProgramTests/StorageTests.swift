@@ -252,8 +252,8 @@ struct NetworkStorageTests {
     func created() throws {
         let installation = try Endpoint.installation()
         #expect(try register(installation, ["-e", "trace=none"]).status == 200)
-        let name = try #require(
-            installation.state.files().keys.first { $0.hasSuffix("/1783478.json.lock") })
+        let name = SharedLock.file(of: "users/eb/1783478.json")
+        #expect(installation.state.read(name) != nil)
         let answer = try register(
             installation,
             [

@@ -21,7 +21,7 @@ import Turnstone
             "FCM_SERVICE_ACCOUNT": "/nowhere/account.json",
             "VAPID_SUBJECT": "mailto:push@example.org",
         ])
-        try installation.state.write(#"{"version":2}"#, to: "version.json")
+        try installation.state.write(#"{"version":3}"#, to: "version.json")
         let hash = hex(SHA256.hash(Array(Self.key.utf8)))
         try installation.state.write(
             #"{"version":1,"revision":1,"owner":"\#(Self.player)","created_at":1}"#,

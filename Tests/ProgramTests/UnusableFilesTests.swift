@@ -143,6 +143,24 @@ struct UnusableFilesTests {
     }
 
     @Test(
+        "a lock file that users share is not removed with one of them, and it is said that it cannot be used",
+        arguments: Fault.allCases)
+    func sharedLock(fault: Fault) throws {
+        let shared = SharedLock.file(of: document("ann"))
+        try state.write("", to: shared)
+        try give()
+        fault.make("\(state.path)/\(shared)")
+        let (answer, log) = try ask("users", "DELETE", "/api/users/ann")
+        #expect(answer.status == 500, "\(answer.body)")
+        #expect(log.contains(shared), "\(log)")
+        var status = stat()
+        #expect(lstat("\(state.path)/\(shared)", &status) == 0)
+        try expectHealth(names: shared)
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 200)
+        #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 404)
+    }
+
+    @Test(
         "a user whose document cannot be used is refused without a path, and health names the document",
         arguments: Fault.allCases)
     func userDocument(fault: Fault) throws {

@@ -182,7 +182,7 @@ import Unix
                 let path = "\(scratch.folder.path)/\(file)"
                 #expect(failure?.cause == "missing" && failure?.disposition == .broken)
                 #expect(failure?.sentence.contains("it was committed and is gone") == true)
-                #expect(failure?.sentence.hasSuffix("Run: truncate -c -s 0 \(path).lock") == true)
+                #expect(failure?.sentence.hasSuffix("Run: truncate -s 0 \(path).lock") == true)
             }
         }
         #expect(scratch.folder.read(file) == nil)
@@ -218,13 +218,13 @@ import Unix
         "a lock that is busy for two seconds is worth another try, and readers do not wait for it")
     func busy() throws {
         try update()
-        let lock = try FileDescriptor.open("\(scratch.folder.path)/\(file).lock", .update)
+        let lock = try FileDescriptor.open(scratch.lockPath(of: file), .update)
         #expect(try lock.tryLock())
         let before = scratch.folder.files()
         #expect(
             throws: Failure(
                 .later(seconds: 2),
-                "unable to lock \(scratch.folder.path)/\(file).lock: busy for 2000 ms",
+                "unable to lock \(scratch.lockPath(of: file)): busy for 2000 ms",
                 cause: "busy")
         ) { try update() }
         var after = scratch.folder.files()

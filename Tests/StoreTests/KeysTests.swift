@@ -49,7 +49,7 @@ import Unix
         _ = try keys.owner(of: key, at: time + .hours(11))
         #expect(scratch.folder.files() == before)
 
-        let lock = try FileDescriptor.open("\(scratch.folder.path)/\(file).lock", .update)
+        let lock = try FileDescriptor.open(scratch.lockPath(of: file), .update)
         #expect(try lock.tryLock())
         #expect(try keys.owner(of: key, at: time + .days(1)) == player)
         #expect(scratch.folder.files() == before)

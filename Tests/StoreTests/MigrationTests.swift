@@ -49,7 +49,8 @@ import Unix
         try give(before)
         _ = try open()
         #expect(contents() == after)
-        #expect(folder.read("version.json") == Array(#"{"version":2}"#.utf8))
+        let version = try LayoutVersion(#require(folder.read("version.json")))
+        #expect(version?.version == 3 && version?.ownLocks == .held)
         _ = try open()
         #expect(contents() == after)
     }

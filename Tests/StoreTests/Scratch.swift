@@ -43,18 +43,15 @@ struct Scratch {
         try folder.write(JSON.text(members), to: file)
     }
 
-    /// The number that the lock file beside a document holds.
-    func remembered(_ file: String) -> Int64? {
-        folder.read("\(file).lock").flatMap {
-            Int64(String(decoding: $0.prefix(20), as: UTF8.self))
-        }
-    }
+    /// The committed revision that a document's lock file holds.
+    func remembered(_ file: String) -> Int64? { SharedLock.revision(of: file, in: folder) }
 
     func remember(_ revision: Int64, for file: String) throws {
-        let digits = String(revision)
-        try folder.write(
-            String(repeating: "0", count: 20 - digits.count) + digits, to: "\(file).lock")
+        try SharedLock.remember(revision, of: file, in: folder)
     }
+
+    /// The path of a document's lock file.
+    func lockPath(of file: String) -> String { "\(folder.path)/\(SharedLock.file(of: file))" }
 
     /// The files of the folder, lock files aside.
     var files: [String] { folder.files().keys.filter { !$0.hasSuffix(".lock") }.sorted() }

@@ -20,9 +20,25 @@ import Unix
     func made() throws {
         let path = "\(folder.path)/var/turnstone"
         #expect(try state([("TURNSTONE_STATE", path)]).folder == path)
-        #expect(folder.read("var/turnstone/version.json") == Array(#"{"version":2}"#.utf8))
+        #expect(folder.read("var/turnstone/version.json") == Array(#"{"version":3}"#.utf8))
         let facts = try FileManager.default.attributesOfItem(atPath: path)
         #expect(facts[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test("a document counts as unusable until its version is one that a document may have")
+    func newerDocument() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let file = "users/eb/1783478.json"
+        func put(version: Int64) throws {
+            let document: JSONObject = ["version": .integer(version), "revision": 1]
+            try folder.write(JSON.text(.object(document)), to: file)
+        }
+        // The folder's own version is no document's.
+        try put(version: 3)
+        UnusableFiles.record("\(folder.path)/\(file)", FailureCause.newer)
+        #expect(try state.unusable().map(\.name) == [file])
+        try put(version: 2)
+        #expect(try state.unusable().isEmpty)
     }
 
     @Test("systemd's folder counts where ours is not named, the first one of several")
@@ -63,7 +79,7 @@ import Unix
     @Test(
         "a folder of a newer version, or of none that can be read, is refused and left alone",
         arguments: [
-            (#"{"version":3}"#, "newer"), (#"{"version":99,"more":1}"#, "newer"), ("", "corrupt"),
+            (#"{"version":4}"#, "newer"), (#"{"version":99,"more":1}"#, "newer"), ("", "corrupt"),
             ("{", "corrupt"), ("{}", "corrupt"), (#"{"version":"1"}"#, "corrupt"), ("1", "corrupt"),
         ])
     func version(text: String, expected: String) throws {
@@ -76,7 +92,7 @@ import Unix
     func makersAtOnce() async throws {
         let path = "\(folder.path)/deep/down"
         _ = try await atOnce(8) { _ in try Scratch.open(path).folder }
-        #expect(folder.read("deep/down/version.json") == Array(#"{"version":2}"#.utf8))
+        #expect(folder.read("deep/down/version.json") == Array(#"{"version":3}"#.utf8))
     }
 
     private func stop(_ service: String, since: Int64) -> DeliveryStop {

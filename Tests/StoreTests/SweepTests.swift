@@ -67,7 +67,7 @@ import Turnstone
         #expect(try sweep() == 0)
         age(days: 62)
         #expect(try sweep() == 2)
-        #expect(files("tokens").count == 2, "a document and its lock")
+        #expect(files("tokens").count == 1, "a document")
         #expect(try sweep() == 0)
         // And again from the start.
         try claim("aaaa", kind)
@@ -176,7 +176,7 @@ import Turnstone
         #expect(files("sessions").isEmpty && files("activities").isEmpty)
         age(days: 62)
         _ = try sweep(after: .days(3))
-        #expect(files("tokens").count == 2, "the phone's, and its lock")
+        #expect(files("tokens").count == 1, "the phone's")
     }
 
     @Test("each turn looks at a part of many listeners, and in some turns at all of them")
@@ -238,22 +238,6 @@ import Turnstone
         _ = try sweep(after: .days(2))
         let name = "s"
         #expect(try scratch.state.sessions[name].read()?.users == [UserID("bob")!])
-    }
-
-    @Test("the lock of a document that was never made is removed, and that of a missing one stays")
-    func locks() throws {
-        let name = "tokens/7d/\(String(repeating: "7d", count: 32)).json"
-        try scratch.folder.write("", to: "\(name).lock")
-        try scratch.remember(3, for: Scratch.tokenFile)
-        #expect(try sweep() == 0)
-        #expect(files("tokens").count == 2, "they are young")
-        for file in files("tokens") {
-            var times = [timeval(), timeval()]
-            times[1].tv_sec = Int(Foundation.time(nil)) - 2 * 86_400
-            #expect(utimes("\(scratch.folder.path)/\(file)", &times) == 0)
-        }
-        _ = try sweep()
-        #expect(files("tokens") == ["\(Scratch.tokenFile).lock"])
     }
 
     @Test("a revoked key is removed after 30 days, and a working one stays")

@@ -135,20 +135,32 @@ static const char *configured_state(void) {
     return state;
 }
 
+// The line of a document, 16 bytes, in a lock file's first level: the page that its key says, without the file's beginning.
+static uint64_t *line(uint64_t *words, uint64_t key) {
+    uint64_t *first = words + key % 8 * 64;
+    for (int place = first == words ? 4 : 0; place < 64; place += 2)
+        if (first[place] == key || first[place] == 0) return first + place;
+    exit(1);
+}
+
 static void renew(const char *state, const char *user, const char *token) {
-    char digest[65], folder[4000], name[100], path[4096], number[21] = "";
+    char digest[65], folder[4000], name[100], path[4096];
+    uint64_t words[512] = {0};
     hash(user, digest);
     snprintf(folder, sizeof folder, "%s/users/%.2s", state, digest);
     snprintf(name, sizeof name, "%s.json", user);
-    snprintf(path, sizeof path, "%s/%s.lock", folder, name);
+    snprintf(path, sizeof path, "%s/locks/users/%.3s.lock", state, digest);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) != 0) fail(path);
-    if (pread(lock, number, 20, 0) < 0) fail(path);
+    if (pread(lock, words, sizeof words, 0) < 0) fail(path);
+    char digits[17] = "";
+    memcpy(digits, digest + 3, 16);
+    uint64_t *known = line(words, strtoull(digits, NULL, 16));
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     json_t *members = document(path), *device;
     json_int_t revision = json_integer_value(json_object_get(members, "revision"));
-    if (!members || revision < atoll(number)) exit(1);
+    if (!members || revision < (json_int_t)known[1]) exit(1);
     json_object_set_new(members, "revision", json_integer(revision + 1));
     size_t index;
     struct timespec now;
@@ -161,8 +173,9 @@ static void renew(const char *state, const char *user, const char *token) {
     }
     char *text = json_dumps(members, JSON_COMPACT);
     replace(folder, name, text, strlen(text));
-    snprintf(number, sizeof number, "%020lld", (long long)revision + 1);
-    if (pwrite(lock, number, 20, 0) != 20) fail("lock");
+    known[0] = strtoull(digits, NULL, 16);
+    known[1] = revision + 1;
+    if (pwrite(lock, known, 16, (known - words) * 8) != 16) fail("lock");
     close(lock);
 }
 

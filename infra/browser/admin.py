@@ -103,7 +103,7 @@ def sound():
     installation.prefix.clear()
     shutil.rmtree(state, ignore_errors=True)
     variables.clear()
-    put("version.json", {"version": 2})
+    put("version.json", {"version": 3})
     shard = hashlib.sha256(str(PLAYER).encode()).hexdigest()[:2]
     put(f"users/{shard}/{PLAYER}.json", {
         "version": 1, "revision": 1, "keys": [SECRET],

@@ -143,7 +143,8 @@ extension Attacks {
             let text = try #require(installation.state.read(damaged))
             try installation.state.write("{", to: damaged)
             let busy = try installation.document(of: "user-9")
-            let lock = try FileDescriptor.open("\(installation.state.path)/\(busy).lock", .update)
+            let lock = try FileDescriptor.open(
+                "\(installation.state.path)/\(SharedLock.file(of: busy))", .update)
             #expect(try lock.tryLock())
             let body: JSONObject = ["badge": "+1", "idempotency_key": "once"]
             for _ in 0..<2 { #expect(try installation.notify(users, body).status == 202) }

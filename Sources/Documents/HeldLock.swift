@@ -1,0 +1,60 @@
+import Turnstone
+import Unix
+
+/// A lock file that documents share, locked by this thread.
+final class HeldLock {
+    let path: String
+    let file: FileDescriptor
+    /// The lock file that the thread locked before this one.
+    private let previous: HeldLock?
+    /// The keys of the documents for which it is held; 0 if it is held for none in particular.
+    private var keys: [UInt64]
+
+    /// The key of no document.
+    static let anyKey: UInt64 = 0
+
+    /// Records that this thread has locked a file.
+    init(push path: String, _ file: FileDescriptor, for key: UInt64) {
+        keys = [key]
+        self.path = path
+        self.file = file
+        previous = HeldLock.last
+        HeldLock.last = self
+    }
+
+    /// The lock file that this thread locked last.
+    private static var last: HeldLock? {
+        get {
+            ThreadSlot.value.map { Unmanaged<HeldLock>.fromOpaque($0).takeUnretainedValue() }
+        }
+        set {
+            let former = ThreadSlot.value
+            ThreadSlot.value = newValue.map { Unmanaged.passRetained($0).toOpaque() }
+            if let former { Unmanaged<HeldLock>.fromOpaque(former).release() }
+        }
+    }
+
+    /// The file at `path`, if this thread has locked it.
+    static func find(_ path: String) -> HeldLock? {
+        var held = last
+        while let one = held {
+            if one.path == path { return one }
+            held = one.previous
+        }
+        return nil
+    }
+
+    /// Whether it is held for this document.
+    func holds(_ key: UInt64) -> Bool { keys.contains(key) }
+
+    /// Holds the file for one more document.
+    func retain(for key: UInt64) { keys.append(key) }
+
+    /// Gives up the lock that was taken last, and with the last one the file's.
+    func release() {
+        keys.removeLast()
+        guard keys.isEmpty else { return }
+        file.unlock()
+        HeldLock.last = previous
+    }
+}
