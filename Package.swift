@@ -86,6 +86,7 @@ let doors: [Target] = [
     door("COpenSSL", "openssl", "libssl-dev"),
     door("CNGHTTP2", "libnghttp2", "libnghttp2-dev"),
     door("CCurl", "libcurl", "libcurl4-openssl-dev"),
+    door("CZlib", "zlib", "zlib1g-dev"),
 ]
 
 /// What endpoint programs link: it stays within what Embedded Swift compiles.
@@ -200,7 +201,7 @@ let modules: [Target] = [
         "APNs",
         on: ["Gateways", "PushServices", "HTTP2", "Signatures", "JSON", "Unix"]),
     module(
-        "FCM", on: ["Gateways", "PushServices", "HTTP2", "JSON", "Unix"]),
+        "FCM", on: ["Gateways", "PushServices", "HTTP2", "JSON", "Unix", "CZlib"]),
     module(
         "WebPush",
         on: [
@@ -261,7 +262,7 @@ let simulator: [Target] = [
         name: "simulator",
         dependencies: [
             "HTTP2", "HTTP2Server", "Signatures", "Crypto", "JSON", "Unix", "Turnstone",
-            "COpenSSL",
+            "COpenSSL", "CZlib",
             .product(name: "ArgumentParser", package: "swift-argument-parser"),
         ],
         path: "Sources/Simulator", exclude: ["README.md"])
@@ -341,7 +342,7 @@ let checks: [Target] = [
     tests("Edge", and: ["JSON"]),
     tests("Texts", and: ["TestSupport", "JSON"]),
     tests("Callers", and: ["Edge", "JSON", "Crypto"]),
-    tests("Store", and: ["TestSupport", "Documents", "JSON", "Unix"]),
+    tests("Store", and: ["TestSupport", "Documents", "Crypto", "JSON", "Unix"]),
     tests("Audiences", and: ["TestSupport", "Documents", "JSON"]),
     tests("OneSignal", and: ["Audiences", "Edge", "JSON", "Messages"]),
     tests("Messages", and: ["TestSupport", "Edge", "JSON"]),

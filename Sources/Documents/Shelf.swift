@@ -43,10 +43,28 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         return StoredDocument(path: path, lock: lock(of: name, path), options: options)
     }
 
+    /// The folder of the lock files that the documents share.
+    private var locks: String {
+        "\(Files.parent(of: folder))/locks/\(Files.name(of: folder))"
+    }
+
     private func lock(of name: DocumentName, _ path: String) -> LockPlace {
         guard let lock = name.lock else { return LockPlace(of: path) }
-        let locks = "\(Files.parent(of: folder))/locks/\(Files.name(of: folder))"
         return LockPlace(of: path, lock, in: locks, ownLocks: options.ownLocks)
+    }
+
+    /// Waits until each program that holds a lock of the documents in one of the folders at this moment has let
+    /// it go, or has not for so long.
+    package func awaitHolders(ofDocumentsIn shard: String, upTo patience: Interval) {
+        let deadline = Instant.now + patience
+        for digit in "0123456789abcdef" {
+            do throws(SystemError) {
+                // Without a file, nobody holds the lock. Closing it gives it up.
+                let file = try FileDescriptor.open("\(locks)/\(shard)\(digit).lock", .overwrite)
+                _ = try file.lock(patience: max(.milliseconds(0), deadline - Instant.now))
+                file.unlock()
+            } catch {}
+        }
     }
 
     /// Calls `body` with each document's file name, without its extension, in no order.

@@ -92,7 +92,7 @@ struct FCMMembers {
         for member in payload.members.members where member.name != "aps" {
             if member.name == "fcm_options" || isShown && member.name == "image" { continue }
             var name = member.name
-            if isReserved(name) { name = "_" + name }
+            if PushOverrides.isReservedInData(name) { name = "_" + name }
             // The app may have a member of that name, too.
             while data[name] != nil || name != member.name && payload[name] != nil {
                 name = "_" + name
@@ -129,15 +129,6 @@ struct FCMMembers {
 /// Texts as they are, other values as JSON text.
 private func text(_ value: JSONValue) -> String {
     value.string ?? String(decoding: JSON.text(value), as: UTF8.self)
-}
-
-/// Whether FCM refuses a name in `data`, or Android's library takes it for its own.
-///
-/// Google: *REST Resource: projects.messages*, `data`.
-private func isReserved(_ name: String) -> Bool {
-    let lower = name.lowercased()
-    return ["from", "message_type", "collapse_key", "notification"].contains(lower)
-        || lower.hasPrefix("google") || lower.hasPrefix("gcm")
 }
 
 /// Google: `^[a-zA-Z0-9-_.~%]{1,50}$`.

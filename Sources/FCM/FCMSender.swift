@@ -204,7 +204,7 @@ package final class FCMSender: PushSender {
     }
 
     /// Only the length differs from message to message, so the rest is indexed (RFC 7541): the bearer alone
-    /// has a thousand bytes. Without `accept-encoding`, answers come as they are.
+    /// has a thousand bytes. Without `accept-encoding`, most answers come as they are.
     private func writeFields(_ bearer: String, length: Int) {
         fields.removeAll()
         fields.append(":method", "POST")

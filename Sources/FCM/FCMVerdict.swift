@@ -24,9 +24,9 @@ extension FCMVerdict {
     /// - Parameter now: the time of the answer.
     init(_ answer: ClientEvent.Answer, now: Timestamp) {
         status = answer.status
-        // We ask for no encoding, so a body in one cannot be read. The status counts nevertheless.
-        let isEncoded = (answer.fields["content-encoding"] ?? "identity") != "identity"
-        let members = isEncoded ? nil : parsed(answer.body)
+        // The status counts even if the body cannot be read.
+        let text = answer.text
+        let members = text.flatMap(parsed)
         if answer.status == 200 {
             reason = nil
             outcome = .accepted(name: members?["name"]?.string)
@@ -34,7 +34,7 @@ extension FCMVerdict {
         }
         let error = FCMError(members)
         reason =
-            isEncoded ? "HTTP \(answer.status), unreadable" : error.reason(status: answer.status)
+            text == nil ? "HTTP \(answer.status), unreadable" : error.reason(status: answer.status)
         let outcome = FCMOutcome(status: answer.status, error, now: now)
         if case .later = outcome, let pause = retryAfter(answer.fields, now: now) {
             self.outcome = .laterAsAsked(pause: pause)

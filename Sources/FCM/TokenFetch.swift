@@ -70,7 +70,7 @@ final class TokenFetch {
         _ answer: ClientEvent.Answer, at moment: Timestamp
     ) -> Result<TokenGrant, TokenFailure> {
         guard answer.status == 200 else { return .failure(TokenFailure(answer, now: moment)) }
-        guard let grant = TokenGrant(answer.body) else {
+        guard let grant = answer.text.flatMap(TokenGrant.init) else {
             let reason = "\(FCMSettings.noToken)the token server's answer cannot be read"
             return .failure(TokenFailure(reason: reason, isLasting: false))
         }

@@ -42,7 +42,7 @@ package struct TokenFailure: Error, Equatable, Sendable {
 
     /// Reads an error answer (RFC 6749 section 5.2).
     init(_ answer: ClientEvent.Answer, now: Timestamp) {
-        let members = parsed(answer.body)
+        let members = answer.text.flatMap(parsed)
         var words = members?["error"]?.string ?? "HTTP \(answer.status)"
         if let more = members?["error_description"]?.string { words += " (\(more))" }
         let printable = words.utf8.prefix(200).filter { (0x20...0x7e).contains($0) }

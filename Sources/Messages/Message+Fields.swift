@@ -58,7 +58,7 @@ extension Message {
         expires = life == nil ? end : end + Notification.longestDelay
         var push = PushContent(
             type: type, priority: priority, collapseID: collapseID, payload: whole, isKept: isKept)
-        push.overrides = try fields.overrides(type)
+        push.overrides = try fields.overrides(type, alert: aps["alert"]?.object ?? [:])
         guard type != .alert || isSilent || push.apnsPayload.aps.showsSomething else {
             throw .unacceptable("apns must not remove everything that the message shows")
         }
@@ -98,10 +98,12 @@ extension Fields {
     }
 
     /// Takes `apns`, `android` and `web`.
-    fileprivate mutating func overrides(_ type: PushType) throws(Failure) -> PushOverrides {
+    fileprivate mutating func overrides(
+        _ type: PushType, alert: JSONObject
+    ) throws(Failure) -> PushOverrides {
         let overrides = PushOverrides(
             apns: try object("apns"), android: try object("android"), web: try object("web"))
-        try overrides.check(for: type)
+        try overrides.check(for: type, alert: alert)
         let size = [overrides.apns, overrides.android, overrides.web].reduce(0) {
             $0 + ($1.map { JSON.text(.object($0)).count } ?? 0)
         }
@@ -117,6 +119,7 @@ extension Fields {
     fileprivate mutating func data() throws(Failure) -> JSONObject {
         let data = try object("data") ?? [:]
         guard data["aps"] == nil else { throw .unacceptable("data must not contain aps") }
+        try PushOverrides.checkFCMOptions(in: data)
         return data
     }
 

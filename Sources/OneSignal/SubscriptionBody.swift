@@ -115,7 +115,13 @@ package struct SubscriptionBody {
         let json: JSONValue = [
             "endpoint": .string(text), "keys": ["p256dh": .string(key), "auth": .string(secret)],
         ]
-        let subscription = try PushSubscription(json)
+        let subscription: PushSubscription
+        do throws(Failure) { subscription = try PushSubscription(json) } catch {
+            throw error.renamed([
+                ("subscription.endpoint", fields.path(of: name)),
+                ("subscription.keys.p256dh", "web_p256"), ("subscription.keys.auth", "web_auth"),
+            ])
+        }
         try PushHosts(variables).check(subscription.endpoint)
         return DeviceToken(subscription)
     }

@@ -66,9 +66,13 @@ struct Targets {
             subscriptions += ids
             subscriptionsName = name
         }
-        for name in ["include_ios_tokens", "include_android_reg_ids"] {
-            tokens += try fields.texts(name) ?? []
+        let ofApple = try fields.texts("include_ios_tokens") ?? []
+        guard ofApple.allSatisfy({ DeviceToken($0, on: .ios) != nil }) else {
+            throw .malformed(
+                "each token in include_ios_tokens must be \(DeviceToken.form(on: .ios))")
         }
+        tokens += ofApple
+        tokens += try fields.texts("include_android_reg_ids") ?? []
     }
 
     /// The recipients, and what OneSignal's answer says about those who are not known; `nil` instead of the
@@ -109,10 +113,9 @@ struct Targets {
                     "segments and exclude_segments", "included_segments and excluded_segments"
                 ),
                 (
-                    "each token in devices",
-                    "each token in include_ios_tokens and include_android_reg_ids"
+                    "each token in devices", "each token in include_android_reg_ids"
                 ),
-                ("a token in devices", "a token in include_ios_tokens"),
+                ("a token in devices", "a token in include_android_reg_ids"),
                 ("filters", filtersName),
             ])
         }

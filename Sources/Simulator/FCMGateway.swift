@@ -23,6 +23,8 @@ final class FCMGateway {
     var oauthFaults: [GatewayFault] = []
     var connections = ConnectionFaults()
     var journal = PushJournal()
+    /// Whether answers come in gzip.
+    var isZipping = false
     var requests: Int { connections.requests }
 
     init(
@@ -138,6 +140,11 @@ final class FCMGateway {
 
     private func reaction(_ answer: ServerAnswer, _ fault: GatewayFault?) -> Reaction {
         let delay = fault?.delay ?? .seconds(0)
+        var answer = answer
+        if isZipping {
+            answer.fields.append("content-encoding", "gzip")
+            answer.body = zipped(answer.body)
+        }
         return switch fault?.effect {
         case .stall: .stall
         case .drop(let resetting): .drop(after: delay, resetting: resetting)

@@ -3,16 +3,21 @@ import JSON
 import Turnstone
 
 extension Stage {
+    private static let namesForFCM = [
+        "fcm-token", "fcm-fault", "fcm-answers", "oauth", "oauth-fault",
+    ]
+
     /// - Returns: `nil` if this is not one of FCM's commands.
     func performForFCM(_ name: String, _ command: JSONObject) throws(Failure) -> JSONObject? {
         let isForFCM = try command.text("service") == "fcm"
-        guard isForFCM || ["fcm-token", "fcm-fault", "oauth", "oauth-fault"].contains(name) else {
+        guard isForFCM || Self.namesForFCM.contains(name) else {
             return nil
         }
         guard let fcm else { throw badCommand("start the simulator with --services apns,fcm") }
         switch name {
         case "fcm-token": try mark(command, fcm)
         case "fcm-fault": fcm.faults.append(try GatewayFault(command, of: .fcm))
+        case "fcm-answers": fcm.isZipping = try command.flag("gzip")
         case "oauth-fault": fcm.oauthFaults.append(try GatewayFault(command, of: .oauth))
         case "oauth":
             if let seconds = try command.number("life") {

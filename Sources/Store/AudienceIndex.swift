@@ -274,11 +274,16 @@ package struct AudienceIndex {
         let isThere = try systemCalls(Files.exists(path))
         if !isThere {
             try systemCalls(Files.replace(path, with: IndexShard.head([]), durably: false))
+            // A commit that began before has written no tentative line. If it is of a new document, which is
+            // not listed yet, and its program is killed before the final line, nothing else would name the
+            // user.
+            state.users.awaitHolders(ofDocumentsIn: name, upTo: Self.patience)
         }
         let shard = try systemCalls { () throws(SystemError) in try contents(path) }
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
         var seen: Set<UserID> = []
+        var patience = Self.patience
         var next = try users.next()
         while next != nil {
             var others: [UserID] = []
@@ -289,7 +294,12 @@ package struct AudienceIndex {
                 _ = try systemCalls(write(lines, to: file))
             }
             guard isThere else { break }  // readers notice that the file is gone
-            for user in others { try add(user, to: path, known, in: shard, &unread) }
+            for user in others {
+                try Lock.waiting(upTo: patience, recording: patience == Self.patience) {
+                    () throws(Failure) in
+                    try add(user, to: path, known, in: shard, &unread, &patience)
+                }
+            }
             // A change that waits looks for the lock every 20 ms.
             if next != nil { sleep(for: .milliseconds(25)) }
         }
@@ -331,10 +341,19 @@ package struct AudienceIndex {
         return lines
     }
 
+    /// How long to wait for a user's lock. A program that hangs may hold those of thousands of users: then only
+    /// the first one of a part is waited for.
+    private static let patience = Interval.seconds(2)
+
     /// Adds the line of one user, after a change that is under way.
+    ///
+    /// - Parameters:
+    ///   - unread: gets the user, if the document cannot be read or stays locked. It is looked up for each
+    ///     message then.
+    ///   - patience: becomes 0 if the document stays locked.
     private func add(
         _ user: UserID, to path: String, _ known: [ArraySlice<UInt8>: Range<Int>],
-        in shard: IndexShard, _ unread: inout [UserID]
+        in shard: IndexShard, _ unread: inout [UserID], _ patience: inout Interval
     ) throws(Failure) {
         do throws(Failure) {
             // Under its lock, so that no program is between the two lines of a commit.
@@ -344,8 +363,9 @@ package struct AudienceIndex {
                 if !shard.says(line, known) { try append(line, to: path) }
             }
         } catch {
-            guard error.isDocumentSpecific else { throw error }
-            error.recordFile()
+            let isBusy = error.cause == FailureCause.busy
+            guard error.isDocumentSpecific || isBusy else { throw error }
+            if isBusy { patience = .seconds(0) } else { error.recordFile() }
             unread.append(user)
         }
     }

@@ -1,11 +1,13 @@
 extension PushOverrides {
     /// Checks the names and types of the members, as far as they are known before a push is sent.
     ///
-    /// - Parameter type: the push's type.
+    /// - Parameters:
+    ///   - type: the push's type.
+    ///   - alert: what the push shows where nothing is overridden.
     /// - Throws: malformed or unacceptable, with the path of the member that is wrong.
-    package func check(for type: PushType) throws(Failure) {
+    package func check(for type: PushType, alert: JSONObject = [:]) throws(Failure) {
         if let apns { try Self.checkAPNs(apns, type) }
-        if let android { try Self.checkAndroid(android) }
+        if let android { try Self.checkAndroid(android, alert) }
         if let web { try WebNotification.check(web) }
     }
 
@@ -94,7 +96,9 @@ extension PushOverrides {
     // MARK: FCM
 
     /// Google: *REST Resource: projects.messages*, AndroidConfig and AndroidNotification.
-    private static func checkAndroid(_ members: JSONObject) throws(Failure) {
+    private static func checkAndroid(
+        _ members: JSONObject, _ alert: JSONObject
+    ) throws(Failure) {
         try check(
             members, "android",
             [
@@ -103,18 +107,44 @@ extension PushOverrides {
                 ("direct_boot_ok", .flag), ("bandwidth_constrained_ok", .flag),
                 ("restricted_satellite_ok", .flag),
             ], choices: [("priority", ["NORMAL", "HIGH", "normal", "high"])])
-        for member in members["data"]?.object?.members ?? [] where isReserved(member.name) {
+        for member in members["data"]?.object?.members ?? []
+        where isReservedInData(member.name) {
             throw .unacceptable(
-                "android.data.\(member.name) is not allowed: FCM reserves from, message_type and names that begin with google or gcm"
+                "android.data.\(member.name) is not allowed: FCM reserves from, message_type, collapse_key, notification and names that begin with google or gcm"
             )
         }
         if let options = members["fcm_options"]?.object {
-            try check(options, "android.fcm_options", [("analytics_label", .label)])
+            try check(options, "android.fcm_options", [analyticsLabel])
         }
         if let notification = members["notification"]?.object {
             try checkAndroidNotification(notification, "android.notification")
+            for (text, source) in [("title", "title-loc"), ("body", "loc")] {
+                let (key, arguments) = ("\(text)_loc_key", "\(text)_loc_args")
+                let used = (
+                    key: notification[key] ?? alert["\(source)-key"] ?? .null,
+                    arguments: notification[arguments] ?? alert["\(source)-args"] ?? .null
+                )
+                guard used.key != .null || used.arguments == .null else {
+                    throw .malformed(
+                        "android.notification.\(arguments) requires \(key)")
+                }
+            }
         }
     }
+
+    /// Checks what a message's data says to FCM's own library.
+    ///
+    /// Google: *REST Resource: projects.messages*, FcmOptions; *Send an image in the notification payload*.
+    package static func checkFCMOptions(in data: JSONObject) throws(Failure) {
+        guard let value = data[fcmOptions], value != .null else { return }
+        guard let options = value.object else {
+            throw .malformed("data.\(fcmOptions) must be an object")
+        }
+        try check(options, "data.\(fcmOptions)", [analyticsLabel, ("image", .url)])
+    }
+
+    private static let fcmOptions = "fcm_options"
+    private static let analyticsLabel = ("analytics_label", OverrideRule.label)
 
     private static func checkAndroidNotification(
         _ members: JSONObject, _ path: String
@@ -159,10 +189,13 @@ extension PushOverrides {
         }
     }
 
-    /// Whether FCM refuses a name in `data`.
-    private static func isReserved(_ name: String) -> Bool {
+    /// Whether FCM refuses a name in `data`, replaces its value, or Android's library takes it for its own.
+    ///
+    /// Google: *REST Resource: projects.messages*, `data`.
+    package static func isReservedInData(_ name: String) -> Bool {
         let lower = lowercase(Array(name.utf8)[...])
-        return lower.elementsEqual("from".utf8) || lower.elementsEqual("message_type".utf8)
-            || lower.starts(with: "google".utf8) || lower.starts(with: "gcm".utf8)
+        return ["from", "message_type", "collapse_key", "notification"].contains {
+            lower.elementsEqual($0.utf8)
+        } || lower.starts(with: "google".utf8) || lower.starts(with: "gcm".utf8)
     }
 }

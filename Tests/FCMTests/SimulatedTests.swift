@@ -55,6 +55,14 @@ import Unix
         try simulator.perform(["do": "report"])["fcm"]?.object ?? [:]
     }
 
+    @Test("answers in gzip are read: the access token, and which device is gone")
+    func zipped() throws {
+        try simulator.perform(["do": "fcm-answers", "gzip": true])
+        try simulator.perform(["do": "fcm-token", "token": "d2", "is": "gone"])
+        let verdicts = try send(2)
+        #expect(verdicts.map(\.reason) == [nil, "UNREGISTERED"])
+    }
+
     @Test("everything that a message can have is accepted")
     func everything() throws {
         let aps: JSONObject = [

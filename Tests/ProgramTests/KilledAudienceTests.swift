@@ -278,6 +278,55 @@ import Unix
         #expect(answer.json?.object?["devices"] == 1, "\(answer.body)")
     }
 
+    @Test(
+        "a new user is in the first index though the program that wrote the document was killed",
+        .enabled(if: SystemCalls.isPossible))
+    func killedWhileFirstMade() throws {
+        let change = tagging("u903", "r1")
+        let all = try calls(of: "users", change, in: installation { _ in })
+        let commit = try #require(
+            all.firstIndex { $0.name == "rename" && $0.arguments.contains("/users/49/u903.json") })
+        // What would append the final line.
+        let append = try #require(
+            all[commit...].first {
+                $0.name == "openat" && $0.arguments.contains("/audience/49.jsonl")
+            })
+        let installation = try installation { _ in }
+        let program = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-o", "/dev/null", "-e", "signal=none", "-e", "trace=rename,openat", "-e",
+                "inject=rename:delay_enter=1500000:when=\(all[commit].number)", "-e",
+                "inject=openat:signal=SIGKILL:when=\(append.number)", "--",
+                Programs.path("users"),
+            ], input: Array(change.utf8),
+            entries: installation.environment.map { "\($0.key)=\($0.value)" })
+        for _ in 0..<1500 where installation.state.read("users/49/u903.json.new") == nil {
+            usleep(2000)
+        }
+        let sent = try ask("notify", message("r0"), in: installation)
+        #expect(sent.json?.object?["devices"] == 5, "\(sent.body)")
+        #expect(try (try? Answer(event: program.end().stdout)) == nil)
+        #expect(installation.state.read("users/49/u903.json") != nil)
+        let lines = installation.state.read("audience/49.jsonl") ?? []
+        #expect(String(decoding: lines, as: UTF8.self).contains(#""u903""#))
+    }
+
+    @Test("a program that holds users' locks stops no message while the index is made")
+    func locked() throws {
+        let installation = try installation { _ in }
+        let lock = try SharedLock.open(of: "users/49/ann.json", in: installation.state)
+        #expect(try lock.tryLock())
+        let answer = try ask("notify", message("r0"), in: installation)
+        #expect(answer.status == 202 && answer.json?.object?["devices"] == 5, "\(answer.body)")
+        lock.unlock()
+        #expect(try ask("users", tagging("ann", "r1"), in: installation).status == 200)
+        for (role, count) in [("r0", 4), ("r1", 1)] {
+            let answer = try ask("notify", message(role), in: installation)
+            #expect(answer.json?.object?["devices"] == .integer(Int64(count)), "\(answer.body)")
+        }
+    }
+
     @Test("while another program makes the index, a message is put off")
     func beingMade() throws {
         let installation = try installation { _ in }

@@ -1,3 +1,4 @@
+import Crypto
 import Documents
 import Foundation
 import JSON
@@ -313,6 +314,28 @@ import Unix
         try FileManager.default.removeItem(atPath: path)
         #expect(FileManager.default.createFile(atPath: path, contents: text))
         #expect(try scratch.state.audience.reader().unread == [ann])
+    }
+
+    @Test("users whose locks a program does not let go are named, and one of them is waited for")
+    func locked() throws {
+        // All share ann's lock file.
+        let names = (0..<99_999).map { UserID("u\($0)")! }
+        let users = [ann] + names.filter { hex(SHA256.hash($0.text)).hasPrefix("499") }.prefix(5)
+        for user in users { try setRole("admin", of: user) }
+        let bob = UserID("bob")!
+        try setRole("admin", of: bob)
+        try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/audience")
+        let lock = try SharedLock.open(of: "users/49/ann.json", in: scratch.folder)
+        #expect(try lock.tryLock())
+        let began = Instant.now
+        try scratch.state.audience.prepare { _ in }
+        // Once for the changes that began before, and once for the first user.
+        #expect(Instant.now - began < .seconds(6))
+        #expect(try Set(scratch.state.audience.reader().unread) == Set(users))
+        #expect(try roles() == ["bob": ["admin"]])
+        lock.unlock()
+        try setRole("guest", of: ann)
+        #expect(try roles() == ["ann": ["guest"], "bob": ["admin"]])
     }
 
     @Test("when it is made again, nobody is in it who has no document")

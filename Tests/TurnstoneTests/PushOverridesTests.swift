@@ -94,7 +94,7 @@ import Turnstone
             "{}", #"{"apns": {}, "android": {}, "web": {}}"#,
             #"{"apns": {"aps": {"alert": null, "sound": {"name": "x"}, "thread-id": "t", "mutable-content": 1, "relevance-score": 0.5, "interruption-level": "passive"}, "own": [1]}}"#,
             #"{"android": {"collapse_key": "c", "priority": "HIGH", "ttl": "3.5s", "direct_boot_ok": true, "data": {"a": "b"}, "fcm_options": {"analytics_label": "l"}}}"#,
-            ##"{"android": {"ttl": "2419200s", "notification": {"title": "t", "color": "#aaBB00", "notification_count": 3, "vibrate_timings": ["0.5s", "1s"], "visibility": "SECRET", "event_time": "2026-11-21T12:00:00Z", "image": "https://a.b/c.png", "light_settings": {"color": {"red": 1, "alpha": 0.5}, "light_on_duration": "1s"}, "channel_id": null, "body_loc_args": ["x"]}}}"##,
+            ##"{"android": {"ttl": "2419200s", "notification": {"title": "t", "color": "#aaBB00", "notification_count": 3, "vibrate_timings": ["0.5s", "1s"], "visibility": "SECRET", "event_time": "2026-11-21T12:00:00Z", "image": "https://a.b/c.png", "light_settings": {"color": {"red": 1, "alpha": 0.5}, "light_on_duration": "1s"}, "channel_id": null, "body_loc_key": "k", "body_loc_args": ["x"]}}}"##,
             #"{"android": {"ttl": null, "notification": null}}"#,
             #"{"web": {"title": "t", "icon": "https://a.b/c.png", "requireInteraction": true, "actions": []}}"#,
         ])
@@ -136,6 +136,15 @@ import Turnstone
                 "android.data.From is not allowed: FCM reserves"
             ),
             (#"{"android": {"data": {"gcm.x": "x"}}}"#, "android.data.gcm.x is not allowed"),
+            (#"{"android": {"data": {"collapse_key": "x"}}}"#, "android.data.collapse_key is not"),
+            (
+                #"{"android": {"notification": {"body_loc_args": ["x"]}}}"#,
+                "android.notification.body_loc_args requires body_loc_key"
+            ),
+            (
+                #"{"android": {"notification": {"title_loc_args": [], "title_loc_key": null}}}"#,
+                "android.notification.title_loc_args requires title_loc_key"
+            ),
             (#"{"android": {"notification": []}}"#, "android.notification must be an object"),
             (
                 #"{"android": {"notification": {"color": "red"}}}"#,
@@ -177,6 +186,42 @@ import Turnstone
             Issue.record("\(failure.disposition)")
             return
         }
+    }
+
+    @Test("the arguments and the key of a text may come from the message and from the override")
+    func localizedArguments() throws {
+        let alert: JSONObject = ["loc-key": "k", "loc-args": ["x"]]
+        func check(_ notification: String) throws {
+            try Self.overrides(#"{"android": {"notification": \#(notification)}}"#)
+                .check(for: .alert, alert: alert)
+        }
+        try check(#"{"body_loc_args": ["y"]}"#)
+        try check(#"{"body_loc_key": null, "body_loc_args": null}"#)
+        #expect(throws: Failure.self) { try check(#"{"body_loc_key": null}"#) }
+    }
+
+    @Test(
+        "fcm_options in data are as FCM takes them",
+        arguments: [
+            ("{}", nil), (#"{"fcm_options": null}"#, nil),
+            (
+                #"{"fcm_options": {"analytics_label": "a-1", "image": "https://a.b/c.png"}}"#, nil
+            ),
+            (#"{"fcm_options": "x"}"#, "data.fcm_options must be an object"),
+            (
+                #"{"fcm_options": {"analytics_label": "a b"}}"#,
+                "data.fcm_options.analytics_label must be 1 to 50 letters"
+            ),
+            (#"{"fcm_options": {"image": "x"}}"#, "data.fcm_options.image must be an http"),
+            (#"{"fcm_options": {"link": "x"}}"#, "data.fcm_options.link is unknown"),
+        ])
+    func options(text: String, sentence: String?) throws {
+        let data = try #require(try JSON.parse(Array(text.utf8)).object)
+        var failure: Failure?
+        do throws(Failure) { try PushOverrides.checkFCMOptions(in: data) } catch {
+            failure = error
+        }
+        #expect(failure?.sentence.hasPrefix(sentence ?? "?") == (sentence == nil ? nil : true))
     }
 
     @Test(
