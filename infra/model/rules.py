@@ -268,7 +268,7 @@ def record(world, push):
             if other.collapse_id == message.collapse_id and not world.is_newer(other, message):
                 for target in other.targets:
                     device = next((d for d in world.devices[target[0]] if d.slot == world.slot_of(target[1])), None)
-                    if device is not None and device.phone == phone and other is not message:
+                    if device is not None and world.is_on(device, phone) and other is not message:
                         other.excuses.setdefault(target, "superseded")
     if not push.taken:
         return

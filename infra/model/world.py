@@ -165,6 +165,12 @@ class World:
     def device(self, user, phone):
         return next((device for device in self.devices[user] if device.phone == phone), None)
 
+    def is_on(self, device, phone):
+        """Whether a device is on a phone. One id is one phone: that of a token that another user has still counts after it was replaced."""
+        names = {name for user in USERS for other in self.devices[user] if other.phone == phone
+                 for name in (other.name, other.twin)} - {"another", None}
+        return device.phone == phone or device.name in names or device.twin in names
+
     def slot_of(self, slot):
         while slot in self.aliases:
             slot = self.aliases[slot]
