@@ -33,9 +33,9 @@ package struct DocumentName {
     }
 
     /// The document's place among those that share lock files; `nil` on shelves with few documents. It depends
-    /// on nothing but the file's name.
+    /// on nothing but the file's name and folder.
     var lock: LockName? {
-        guard shard != nil else { return nil }
-        return LockName(digest: isHash ? file : hex(SHA256.hash(file)))
+        guard let shard else { return nil }
+        return LockName(shard: shard, digest: isHash ? file : hex(SHA256.hash(file)))
     }
 }

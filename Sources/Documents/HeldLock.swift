@@ -18,25 +18,13 @@ final class HeldLock {
         keys = [key]
         self.path = path
         self.file = file
-        previous = HeldLock.last
-        HeldLock.last = self
-    }
-
-    /// The lock file that this thread locked last.
-    private static var last: HeldLock? {
-        get {
-            ThreadSlot.value.map { Unmanaged<HeldLock>.fromOpaque($0).takeUnretainedValue() }
-        }
-        set {
-            let former = ThreadSlot.value
-            ThreadSlot.value = newValue.map { Unmanaged.passRetained($0).toOpaque() }
-            if let former { Unmanaged<HeldLock>.fromOpaque(former).release() }
-        }
+        previous = LockContext.current.last
+        LockContext.current.last = self
     }
 
     /// The file at `path`, if this thread has locked it.
     static func find(_ path: String) -> HeldLock? {
-        var held = last
+        var held = LockContext.current.last
         while let one = held {
             if one.path == path { return one }
             held = one.previous
@@ -55,6 +43,6 @@ final class HeldLock {
         keys.removeLast()
         guard keys.isEmpty else { return }
         file.unlock()
-        HeldLock.last = previous
+        LockContext.current.last = previous
     }
 }

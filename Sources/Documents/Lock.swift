@@ -13,25 +13,20 @@ package struct Lock: ~Copyable {
     /// What programs of version 2 lock, while they may run.
     private let own: FileDescriptor?
 
-    /// The longest time this process waits for a lock. Only for programs that use locks on one thread.
-    nonisolated(unsafe) private static var patience = Interval.seconds(2)
-    /// Whether a user's lock that is not free within that time is recorded for `health`: a process that is
-    /// frozen or stuck may hold it for ever. Other locks may be held for longer.
-    nonisolated(unsafe) private static var isRecording = true
-
     /// The number of locks that this process has acquired so far.
     nonisolated(unsafe) package private(set) static var acquired = 0
 
-    /// Runs `body`; until it returns, no lock is waited for longer than `longest`.
+    /// Runs `body`; until it returns, this thread waits for no lock longer than `longest`.
     ///
-    /// - Parameter isRecording: whether a user's lock that is not free then is recorded for `health`.
+    /// - Parameter isRecording: whether a document's lock that is not free then is recorded for `health`.
     package static func waiting<Result>(
         upTo longest: Interval, recording isRecording: Bool = false,
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let usual = (patience, Self.isRecording)
-        (patience, Self.isRecording) = (longest, isRecording)
-        defer { (patience, Self.isRecording) = usual }
+        let context = LockContext.current
+        let usual = (context.patience, context.isRecording)
+        (context.patience, context.isRecording) = (longest, isRecording)
+        defer { (context.patience, context.isRecording) = usual }
         return try body()
     }
 
@@ -145,13 +140,19 @@ package struct Lock: ~Copyable {
         var held: HeldLock?
         var own: FileDescriptor?
         if let key = place.key {
-            // A document's second lock would wait for the first one.
             if HeldLock.find(place.file)?.holds(key) == true {
-                throw Self.busy(place.file)
+                throw Failure(
+                    .later(seconds: 2),
+                    "unable to lock \(place.file): this program is changing the document already",
+                    cause: FailureCause.busy)
             }
+            let began = Instant.now
             let shared = try HeldLock.holding(place.file, for: key)
             do throws(Failure) {
-                if place.ownLocks.areHeld { own = try Self.locked(place.own) }
+                // Both together are waited for as long as one: others wait for the first one meanwhile.
+                if place.ownLocks.areHeld {
+                    own = try Self.locked(place.own, since: began)
+                }
             } catch {
                 shared.release()
                 throw error
@@ -172,14 +173,24 @@ package struct Lock: ~Copyable {
         if let held { held.release() } else { file.unlock() }
     }
 
-    fileprivate static func locked(_ path: String) throws(Failure) -> FileDescriptor {
+    /// - Parameter began: since when the thread has waited.
+    fileprivate static func locked(
+        _ path: String, since began: Instant = .now
+    ) throws(Failure) -> FileDescriptor {
+        let context = LockContext.current
+        let patience = max(.seconds(0), began + context.patience - Instant.now)
         var removed: Instant?
         while true {
             let file = try systemCalls(Self.open(path))
             let isLocked = try systemCalls(file.lock(patience: patience))
             guard isLocked else {
-                if isRecording, isOfUsers(path) { UnusableFiles.record(path, FailureCause.busy) }
-                throw busy(path)
+                if context.isRecording, isOfDocuments(path) {
+                    UnusableFiles.record(path, FailureCause.busy)
+                }
+                throw Failure(
+                    .later(seconds: 2),
+                    "unable to lock \(path): busy for \(context.patience.milliseconds) ms",
+                    cause: FailureCause.busy)
             }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
@@ -193,12 +204,6 @@ package struct Lock: ~Copyable {
             }
             removed = removed ?? now
         }
-    }
-
-    private static func busy(_ path: String) -> Failure {
-        Failure(
-            .later(seconds: 2), "unable to lock \(path): busy for \(patience.milliseconds) ms",
-            cause: FailureCause.busy)
     }
 
     private static func open(_ path: String) throws(SystemError) -> FileDescriptor {
@@ -351,12 +356,11 @@ extension Lock {
     }
 }
 
-/// Whether a lock file is that of a user's document: a shared one, or the document's own.
-private func isOfUsers(_ path: String) -> Bool {
-    let folder = Files.parent(of: path)
-    return [folder, Files.parent(of: folder)].contains {
-        Files.name(of: $0).utf8.elementsEqual("users".utf8)
-    }
+/// Whether a lock file is shared by documents, or a user's own. Others, such as that of the looker, may be held
+/// for long.
+private func isOfDocuments(_ path: String) -> Bool {
+    let folder = Files.parent(of: Files.parent(of: path))
+    return ["locks", "users"].contains { Files.name(of: folder).utf8.elementsEqual($0.utf8) }
 }
 
 private func padded(_ number: Int64) -> [UInt8] {

@@ -5,7 +5,7 @@ import Unix
 /// Where a document's lock is: in a file of its own, or in one that documents of its shelf share.
 package struct LockPlace {
     /// The lock file.
-    let file: String
+    package let file: String
     /// The document's key in a shared lock file; `nil` if the file is the document's own.
     let key: UInt64?
     /// `NAME.json.lock`: of a document with a shared lock, what version 2 locked, or what an operator has emptied.
@@ -29,6 +29,11 @@ package struct LockPlace {
         self.ownLocks = ownLocks
     }
 
+    /// The folder of the lock files that the documents of a shelf share.
+    static func folder(ofShelf shelf: String) -> String {
+        "\(Files.parent(of: shelf))/locks/\(Files.name(of: shelf))"
+    }
+
     /// The path of the lock file that it shares with other documents; `nil` if the file is its own.
     var sharedFile: String? { key == nil ? nil : file }
 }
@@ -40,13 +45,17 @@ struct LockName {
     /// Never 0.
     let key: UInt64
 
-    /// - Parameter digest: the hex digits of a SHA-256. Another text counts as the text of one.
-    init(digest: String) {
+    /// - Parameters:
+    ///   - shard: the document's folder, two hex digits. Sixteen lock files have all documents of a folder.
+    ///   - digest: the hex digits of a SHA-256. Another text counts as the text of one.
+    init(shard: String, digest: String) {
         var digits = Array(digest.utf8.prefix(19))
         if digits.count < 19 || !digits.allSatisfy({ value($0) != nil }) {
             digits = Array(hex(SHA256.hash(digest)).utf8.prefix(19))
         }
-        file = String(decoding: digits[..<3], as: UTF8.self)
+        let isFolder = shard.utf8.count == 2 && shard.utf8.allSatisfy { value($0) != nil }
+        let folder = isFolder ? Array(shard.utf8) : Array(digits[..<2])
+        file = String(decoding: folder + [digits[2]], as: UTF8.self)
         var key: UInt64 = 0
         for digit in digits[3...] { key = key << 4 | UInt64(value(digit) ?? 0) }
         self.key = max(1, key)

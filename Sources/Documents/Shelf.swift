@@ -40,23 +40,14 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     package subscript(named name: DocumentName) -> StoredDocument<Content> {
         let file = "\(name.file).json"
         let path = name.shard.map { "\(folder)/\($0)/\(file)" } ?? "\(folder)/\(file)"
-        return StoredDocument(path: path, lock: lock(of: name, path), options: options)
+        return StoredDocument(path: path, name, options: options)
     }
 
-    /// The folder of the lock files that the documents share.
-    private var locks: String {
-        "\(Files.parent(of: folder))/locks/\(Files.name(of: folder))"
-    }
-
-    private func lock(of name: DocumentName, _ path: String) -> LockPlace {
-        guard let lock = name.lock else { return LockPlace(of: path) }
-        return LockPlace(of: path, lock, in: locks, ownLocks: options.ownLocks)
-    }
-
-    /// Waits until each program that holds a lock of the documents in one of the folders at this moment has let
-    /// it go, or has not for so long.
+    /// Waits until each program of this version that holds a lock of the documents in one of the folders at this
+    /// moment has let it go, or has not for so long.
     package func awaitHolders(ofDocumentsIn shard: String, upTo patience: Interval) {
         let deadline = Instant.now + patience
+        let locks = LockPlace.folder(ofShelf: folder)
         for digit in "0123456789abcdef" {
             do throws(SystemError) {
                 // Without a file, nobody holds the lock. Closing it gives it up.

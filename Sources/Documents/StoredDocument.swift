@@ -4,8 +4,7 @@ import Unix
 /// One document on a shelf, which may not exist.
 package struct StoredDocument<Content: Document> {
     package let path: String
-    /// Where its lock is.
-    package let lock: LockPlace
+    private let name: DocumentName
     let options: ShelfOptions
     /// Runs each commit, if something has to be written before and after it.
     var recording:
@@ -13,10 +12,18 @@ package struct StoredDocument<Content: Document> {
             (Content, Content, _ commit: () throws(Failure) -> Void) throws(Failure) -> Void
         )?
 
-    init(path: String, lock: LockPlace, options: ShelfOptions) {
+    init(path: String, _ name: DocumentName, options: ShelfOptions) {
         self.path = path
-        self.lock = lock
+        self.name = name
         self.options = options
+    }
+
+    /// Where its lock is. Computed, because readers need none.
+    package var lock: LockPlace {
+        guard let lock = name.lock else { return LockPlace(of: path) }
+        let shelf = Files.parent(of: Files.parent(of: path))
+        return LockPlace(
+            of: path, lock, in: LockPlace.folder(ofShelf: shelf), ownLocks: options.ownLocks)
     }
 
     /// Reads the last committed content; `nil` if there is none. Takes no lock.

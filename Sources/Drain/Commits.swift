@@ -154,11 +154,11 @@ final class Commits: RunPart {
     /// Puts off or finishes jobs whose verdicts are durable: as many as there is time for in a turn of the
     /// loop.
     func finishSome() {
+        recordAlerts(TimeSlice())
         let slice = TimeSlice()
-        recordAlerts(slice)
         while !slice.isOver, let job = durable.popFirst() {
             guard job.unrecordedAlerts == 0 else {
-                let isBusy = alerts.contains(where: \.isBusy)
+                let isBusy = alerts.contains { $0.job === job && $0.isBusy }
                 unfinished.append((job, Instant.now + .milliseconds(20), isBusy))
                 continue
             }

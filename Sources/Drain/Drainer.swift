@@ -18,7 +18,7 @@ package final class Drainer: RunPart {
     private let linger: Interval
     private let service: Service
     private let queue = PushQueue()
-    private let locked = LockedDocuments()
+    private let locked: LockedDocuments
     private let decisions: Decisions
     private let commits: Commits
     private let settlement: Settlement
@@ -46,6 +46,7 @@ package final class Drainer: RunPart {
         run = try Run(schedule, state: state, name)
         self.alongside = alongside
         self.service = try Service(run, provider)
+        locked = LockedDocuments(state)
         decisions = Decisions(run, queue, locked)
         commits = Commits(run, decisions, locked)
         settlement = Settlement(run, self.service, queue, locked, decisions.order, commits)

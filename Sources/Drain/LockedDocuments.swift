@@ -1,5 +1,6 @@
 import Documents
 import Spool
+import Store
 import Turnstone
 import Unix
 
@@ -14,13 +15,27 @@ final class LockedDocuments {
         case notification(String)
     }
 
-    /// Since when an owner's documents have been found locked at every attempt.
-    private var lockedSince: [Owner: Instant] = [:]
+    private let state: State
+    /// Since when a lock has been found held at every attempt. Thousands of owners may share one.
+    private var heldSince: [String: Instant] = [:]
     private var entries: [(entry: PushQueue.Entry, moment: Instant)] = []
     /// How long a push waits here.
     private static let longest = Interval.seconds(2)
 
+    init(_ state: State) { self.state = state }
+
     var isEmpty: Bool { entries.isEmpty }
+
+    /// The lock of an owner's documents.
+    private func lock(of owner: Owner) -> String {
+        switch owner {
+        case .recipient(.user(let user)): state.users[user].lock.file
+        case .recipient(.aim(.channel(let channel))): state.channels[channel].lock.file
+        case .recipient(.aim(.device(let token))): state.tokens[token].lock.file
+        case .session(let name): state.sessions[name].lock.file
+        case .notification(let id): id
+        }
+    }
 
     /// Reads and changes an owner's documents, but waits only briefly if another process has locked one: all
     /// other pushes wait meanwhile.
@@ -30,29 +45,30 @@ final class LockedDocuments {
         for owner: Owner, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let taken = Lock.acquired
+        // Most of the time none is held.
+        let since = heldSince.isEmpty ? nil : heldSince[lock(of: owner)]
         // Wait only the first time.
-        let patience = Interval.milliseconds(lockedSince[owner] == nil ? 20 : 0)
-        let isLong = lockedSince[owner].map { Instant.now - $0 >= Self.longest } ?? false
+        let patience = Interval.milliseconds(since == nil ? 20 : 0)
+        let isLong = since.map { Instant.now - $0 >= Self.longest } ?? false
         do throws(Failure) {
             let result = try Lock.waiting(upTo: patience, recording: isLong, body)
-            if Lock.acquired > taken, !lockedSince.isEmpty { lockedSince[owner] = nil }
+            if Lock.acquired > taken, !heldSince.isEmpty { heldSince[lock(of: owner)] = nil }
             return result
         } catch {
-            if error.cause == FailureCause.busy { didFindLocked(owner) }
+            if error.cause == FailureCause.busy, since == nil { didFindHeld(lock(of: owner)) }
             throw error
         }
     }
 
-    private func didFindLocked(_ owner: Owner) {
-        guard lockedSince[owner] == nil else { return }
+    private func didFindHeld(_ lock: String) {
         // Some may belong to owners who get no more pushes.
-        if lockedSince.count > 10_000 { lockedSince = [:] }
-        lockedSince[owner] = Instant.now
+        if heldSince.count > 10_000 { heldSince = [:] }
+        heldSince[lock] = Instant.now
     }
 
     /// Whether an owner's push may wait here: for two seconds, if fewer than 1000 wait.
     func canWait(for owner: Owner) -> Bool {
-        guard let since = lockedSince[owner], entries.count < 1000 else { return false }
+        guard entries.count < 1000, let since = heldSince[lock(of: owner)] else { return false }
         return Instant.now - since < Self.longest
     }
 

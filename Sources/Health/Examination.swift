@@ -331,8 +331,8 @@ package struct Examination {
             others,
             action:
                 """
-                Restore each from a backup or go on without it. In both cases leave an empty lock file \
-                (truncate -s 0 NAME.json.lock), and remove the copy.
+                Restore each from a backup or go on without it. In both cases leave an empty lock file, as \
+                the programs' account (truncate -s 0 NAME.json.lock), and remove the copy.
                 """
         ) + setAside(needless, action: "Delete each copy. The document has begun anew.")
     }

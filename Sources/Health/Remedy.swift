@@ -43,15 +43,16 @@ enum Remedy {
         case .upgrade: "Install a newer Turnstone: a newer one wrote this."
         case .replace:
             """
-            Restore each from a backup or go on without it. In both cases leave an empty lock file: \
-            truncate -s 0 NAME.json.lock
+            Restore each from a backup or go on without it. In both cases leave an empty lock file, as the \
+            programs' account: truncate -s 0 NAME.json.lock
             """
         case .restore: "Restore each from a backup, or remove it to go on without it."
         case .checkDisk: "Check the disk. Then restore each from a backup."
         case .endHolder:
             """
-            A process holds each of these locks and does not let go. Find it (fuser -v FILE, or lslocks) and, if \
-            it hangs, end it: kill -9 PROCESS. Nothing is lost.
+            A process holds each of these locks and does not let go. What shares the lock cannot be changed \
+            meanwhile: one in 4,096 users (or tokens, keys and so on, by the folder's name). Find the process \
+            (fuser -v FILE, or lslocks) and, if it hangs, end it: kill -9 PROCESS. Nothing is lost.
             """
         case .clear:
             """

@@ -350,7 +350,7 @@ package struct AudienceIndex {
     /// - Parameters:
     ///   - unread: gets the user, if the document cannot be read or stays locked. It is looked up for each
     ///     message then.
-    ///   - patience: becomes 0 if the document stays locked.
+    ///   - patience: becomes short if the document stays locked.
     private func add(
         _ user: UserID, to path: String, _ known: [ArraySlice<UInt8>: Range<Int>],
         in shard: IndexShard, _ unread: inout [UserID], _ patience: inout Interval
@@ -365,7 +365,7 @@ package struct AudienceIndex {
         } catch {
             let isBusy = error.cause == FailureCause.busy
             guard error.isDocumentSpecific || isBusy else { throw error }
-            if isBusy { patience = .seconds(0) } else { error.recordFile() }
+            if isBusy { patience = .milliseconds(50) } else { error.recordFile() }
             unread.append(user)
         }
     }

@@ -37,7 +37,8 @@ extension State {
     /// The numbers in them go into the shared files. Each run does a part of it.
     ///
     /// - Parameter longest: how long it may take. At least one file is removed.
-    func migrateOwnLocks(within longest: Interval, at now: Timestamp) throws(Failure) {
+    @export(interface)
+    package func migrateOwnLocks(within longest: Interval, at now: Timestamp) throws(Failure) {
         guard ownLockPhase != nil else { return }
         try systemCalls(Files.makeFolder(Files.parent(of: migrationPath)))
         let lock = try systemCalls(FileDescriptor.open("\(folder)/locks/migration.lock", .update))

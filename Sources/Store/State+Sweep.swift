@@ -30,7 +30,6 @@ extension State {
     package func sweep(
         at now: Timestamp, reading limit: Int = 20_000, within time: Interval = .seconds(5)
     ) throws(Failure) -> Int {
-        try migrateOwnLocks(within: .seconds(2), at: .systemNow)
         let turn = Int(now.seconds / 30 % Self.turns)
         guard turn < 4 * 256 else { return 0 }
         let folder = "\(sweptFolders[turn % 4])/\(hex([UInt8(turn / 4)]))"
@@ -45,7 +44,7 @@ extension State {
         var budget = SweepBudget(users: limit, time: time)
         for name in names[first...] + names[..<first]
         where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            // An unusable document does not affect the others.
+            // An unusable or locked document does not affect the others.
             do throws(Failure) {
                 let document = DocumentName(
                     hash: String(decoding: name.utf8.dropLast(5), as: UTF8.self))
@@ -74,7 +73,7 @@ extension State {
                     }
                 if isGone { count += 1 }
             } catch {
-                guard error.isFileSpecific else { throw error }
+                guard error.isFileSpecific || error.cause == FailureCause.busy else { throw error }
                 error.recordFile()
             }
             if budget.isTimeOver { return count }

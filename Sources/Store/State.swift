@@ -43,10 +43,10 @@ package struct State {
 
     private mutating func checkVersion() throws(Failure) {
         let path = versionPath
-        let known = try version(path)
-        if known == nil { try makeFolder() }
+        let found = try version(path)
+        if found == nil { try makeFolder() }
         isLocal = try checkStorage()
-        guard let known else { return try make(path) }
+        let known = if let found { found } else { try make(path) }
         guard known.version <= Self.version else {
             throw Failure(
                 .broken,
@@ -87,10 +87,13 @@ package struct State {
         }
     }
 
-    private func make(_ path: String) throws(Failure) {
+    /// Makes `version.json`, unless another program has made it meanwhile, perhaps one of another version.
+    private func make(_ path: String) throws(Failure) -> LayoutVersion {
         try Lock.holding(path) { (_) throws(Failure) in
-            guard try contents(path) == nil else { return }
-            try systemCalls(Files.replace(path, with: LayoutVersion(version: Self.version).text))
+            if let known = try version(path) { return known }
+            let present = LayoutVersion(version: Self.version)
+            try systemCalls(Files.replace(path, with: present.text))
+            return present
         }
     }
 

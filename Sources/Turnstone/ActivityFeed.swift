@@ -43,7 +43,11 @@ package struct ActivityFeed: Equatable, Sendable {
         fileprivate var place: Place { Place(number: number, moment: moment, untimed: untimed) }
 
         /// Takes over the alert of an update that is not sent, if this state has none and there is room.
-        fileprivate mutating func takeAlert(of other: State, fits: (JSONObject) -> Bool) {
+        ///
+        /// - Parameter isSession: whether the update is one of the session, and this state an activity's own.
+        fileprivate mutating func takeAlert(
+            of other: State, isSession: Bool = false, fits: (JSONObject) -> Bool
+        ) {
             guard !isEnd, !other.isEnd, aps["alert"] == nil, let alert = other.aps["alert"] else {
                 return
             }
@@ -52,7 +56,8 @@ package struct ActivityFeed: Equatable, Sendable {
             guard fits(alerting) else { return }
             aps = alerting
             inherited = InheritedAlert(
-                number: other.inherited?.number ?? other.number, priority: priority)
+                number: other.inherited?.number ?? other.number, priority: priority,
+                isSession: isSession || other.inherited?.isSession == true)
             priority = max(priority, other.priority)
         }
 
@@ -71,6 +76,8 @@ package struct ActivityFeed: Equatable, Sendable {
         let number: Int64
         /// The priority of the state that has taken it over, without it.
         let priority: Int
+        /// Whether an activity's own state has taken it over from its session.
+        let isSession: Bool
     }
 
     /// A state's place in its feed, and its moment.
@@ -251,11 +258,13 @@ package struct ActivityFeed: Equatable, Sendable {
             state.untimed = moment == nil ? state.number : self.known?.untimed ?? 0
         }
         // This activity does not get its session's waiting state any more. Of two alerts it gets the newer.
-        var replaced = [waiting, shared?.waiting].compactMap { $0 }
+        var replaced = [(waiting, isSession: false), (shared?.waiting, isSession: true)]
         if let waiting, let other = shared?.waiting, !waiting.isNewer(than: other.place, now: now) {
             replaced.reverse()
         }
-        for other in replaced { state.takeAlert(of: other, fits: fits) }
+        for case let (other?, isSession) in replaced {
+            state.takeAlert(of: other, isSession: isSession, fits: fits)
+        }
         waiting = state
         var due = now
         if !state.isEnd, let last = [taken, shared?.taken].compactMap({ $0?.moment }).max() {
@@ -284,14 +293,14 @@ package struct ActivityFeed: Equatable, Sendable {
     /// - Parameter fits: whether a state can be sent.
     package mutating func takeAlert(of session: State, fits: (JSONObject) -> Bool) {
         guard let taken, taken.state.after >= session.number else { return }
-        self.taken?.state.takeAlert(of: session, fits: fits)
+        self.taken?.state.takeAlert(of: session, isSession: true, fits: fits)
         if hasTaken(session) { dropped = [] }
     }
 
-    /// Whether the taken state has the alert of a state of its session.
+    /// Whether the taken state has taken over the alert of a state of its session.
     package func hasTaken(_ alert: State) -> Bool {
-        guard let number = taken?.state.alertNumber else { return false }
-        return number == alert.alertNumber
+        guard let inherited = taken?.state.inherited, inherited.isSession else { return false }
+        return inherited.number == alert.alertNumber
     }
 
     /// The newest state with an alert that a session has sent to its listeners.
@@ -559,7 +568,7 @@ extension ActivityFeed {
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
     /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at",
     /// "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?,
-    /// "inherited"?: {"number", "priority"}}`. Moments are milliseconds since 1970.
+    /// "inherited"?: {"number", "priority", "session"?: true}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -641,11 +650,16 @@ extension ActivityFeed.InheritedAlert {
         guard let members = json.object, let number = members["number"]?.count,
             let priority = members["priority"]?.integer
         else { return nil }
-        self.init(number: number, priority: Int(priority))
+        self.init(
+            number: number, priority: Int(priority), isSession: members["session"]?.bool == true)
     }
 
     fileprivate var json: JSONValue {
-        ["number": .integer(number), "priority": .integer(Int64(priority))]
+        var members: JSONObject = [
+            "number": .integer(number), "priority": .integer(Int64(priority)),
+        ]
+        members["session"] = isSession ? true : nil
+        return .object(members)
     }
 }
 

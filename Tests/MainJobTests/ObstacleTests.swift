@@ -63,25 +63,28 @@ import Unix
     }
 
     @Test(
-        "health names a document's lock that a process does not let go", arguments: [false, true])
-    func heldLock(isMetByDrainer: Bool) throws {
+        "health names a document's lock that a process does not let go",
+        arguments: [("users", false), ("users", true), ("tokens", false)])
+    func heldLock(shelf: String, isMetByDrainer: Bool) throws {
         let world = try World()
         world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
         try world.register(token(1), of: 1)
         if isMetByDrainer { _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": 5]) }
-        let user = try #require(
+        let document = try #require(
             world.state.files().keys.first {
-                $0.hasPrefix("users/") && $0.hasSuffix("/1.json")
+                $0.hasPrefix("\(shelf)/") && $0.hasSuffix(".json")
             })
-        let name = SharedLock.file(of: user)
-        let file = try SharedLock.open(of: user, in: world.state)
+        let name = SharedLock.file(of: document)
+        let file = try SharedLock.open(of: document, in: world.state)
         #expect(try file.tryLock())
         #expect(try messages(of: world) == [])
         if isMetByDrainer {
             _ = try world.start("deliver").end()
         } else {
+            // A token that is known already is renewed in its user's document alone.
+            let user = shelf == "tokens" ? 2 : 1
             let answer = try world.ask(
-                "register", "POST", "/register", by: 1, world.registration(token(1), of: 1))
+                "register", "POST", "/register", by: user, world.registration(token(1), of: user))
             #expect(answer.status == 503)
         }
         let found = try messages(of: world)

@@ -273,6 +273,33 @@ import Turnstone
         #expect(alerted.map { $0["token"]?.string } == [token(2), token(1)])
     }
 
+    @Test("an activity's own alert is not taken for one of its session with the same number")
+    func ownAlert() throws {
+        let world = try World()
+        try world.listen(1)
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        func send(_ step: Int, at seconds: Int64, _ more: JSONObject) throws {
+            var more = more
+            more["timestamp"] = .integer(world.now / 1000 + seconds)
+            more["staleDate"] = stale
+            #expect(try world.send(step, more) != "outdated")
+            try world.run("deliver")
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        // The first state of its own and the first one of its session both have an alert, and the session's is
+        // the older state.
+        try send(
+            1, at: 600,
+            ["activityId": "activity-1", "alert": ["title": "Own", "body": "B"]])
+        try send(2, at: -600, ["alert": ["title": "Gate", "body": "A7"]])
+        try send(3, at: 900, [:])
+        let titles = try world.simulator.pushes().filter { $0["accepted"] == true }.compactMap {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]?.string
+        }
+        #expect(titles == ["Own", "Gate"])
+    }
+
     @Test(
         "an alert that is sent to a session while an activity's own update takes it over comes once",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"))

@@ -280,12 +280,15 @@ import Unix
 
     @Test(
         "a new user is in the first index though the program that wrote the document was killed",
-        .enabled(if: SystemCalls.isPossible))
-    func killedWhileFirstMade() throws {
-        let change = tagging("u903", "r1")
+        .enabled(if: SystemCalls.isPossible),
+        arguments: [("u903", "u903"), ("a184@example.org", "a184=40example=2eorg")])
+    func killedWhileFirstMade(user: String, name: String) throws {
+        let change = tagging(user, "r1")
         let all = try calls(of: "users", change, in: installation { _ in })
         let commit = try #require(
-            all.firstIndex { $0.name == "rename" && $0.arguments.contains("/users/49/u903.json") })
+            all.firstIndex {
+                $0.name == "rename" && $0.arguments.contains("/users/49/\(name).json")
+            })
         // What would append the final line.
         let append = try #require(
             all[commit...].first {
@@ -301,15 +304,15 @@ import Unix
                 Programs.path("users"),
             ], input: Array(change.utf8),
             entries: installation.environment.map { "\($0.key)=\($0.value)" })
-        for _ in 0..<1500 where installation.state.read("users/49/u903.json.new") == nil {
+        for _ in 0..<1500 where installation.state.read("users/49/\(name).json.new") == nil {
             usleep(2000)
         }
         let sent = try ask("notify", message("r0"), in: installation)
         #expect(sent.json?.object?["devices"] == 5, "\(sent.body)")
-        #expect(try (try? Answer(event: program.end().stdout)) == nil)
-        #expect(installation.state.read("users/49/u903.json") != nil)
+        #expect((try? Answer(event: program.end().stdout)) == nil)
+        #expect(installation.state.read("users/49/\(name).json") != nil)
         let lines = installation.state.read("audience/49.jsonl") ?? []
-        #expect(String(decoding: lines, as: UTF8.self).contains(#""u903""#))
+        #expect(String(decoding: lines, as: UTF8.self).contains("\"\(user)\""))
     }
 
     @Test("a program that holds users' locks stops no message while the index is made")

@@ -1,3 +1,4 @@
+import Crypto
 import Documents
 import Foundation
 import Store
@@ -95,6 +96,31 @@ import Turnstone
             rounds.append(round)
         }
         #expect(rounds.count > 2 && rounds.reduce(0, +) == count)
+    }
+
+    @Test("a document whose lock a program does not let go keeps no other one", arguments: 0...1)
+    func locked(place: Int) throws {
+        // Two of one folder with locks of their own.
+        let names = (0..<999).map { (name: "s\($0)", hash: hex(SHA256.hash("s\($0)"))) }
+        let first = names[0]
+        let second = try #require(
+            names.first {
+                $0.hash.prefix(2) == first.hash.prefix(2)
+                    && $0.hash.prefix(3) != first.hash.prefix(3)
+            })
+        for name in [first, second] {
+            try claim("aaaa", .liveActivity(activity: nil, session: name.name))
+        }
+        try scratch.state.registry.unregister("aaaa", by: ann)
+        age(days: 2)
+        let held = [first, second][place]
+        let document = "sessions/\(held.hash.prefix(2))/\(held.hash).json"
+        let lock = try SharedLock.open(of: document, in: scratch.folder)
+        #expect(try lock.tryLock())
+        #expect(try sweep() == 1)
+        #expect(files("sessions") == [document])
+        lock.unlock()
+        #expect(try sweep() == 1)
     }
 
     @Test(

@@ -7,7 +7,8 @@ package enum SharedLock {
     /// The file's name, such as `locks/users/ebc.lock`, for a document's, such as `users/eb/1783478.json`.
     package static func file(of document: String) -> String {
         let parts = document.split(separator: "/").suffix(3)
-        return "locks/\(parts.first!)/\(digest(of: document).prefix(3)).lock"
+        let digit = digest(of: document).dropFirst(2).first!
+        return "locks/\(parts.first!)/\(parts.dropFirst().first!)\(digit).lock"
     }
 
     /// The same for a document at an absolute path.

@@ -42,11 +42,16 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
         ) { fault = $0 }
         if isPrinting { drainer?.wait() }
     }
-    // Last, because it may take some seconds.
-    do throws(Failure) {
-        _ = try state.sweep(at: schedule.time)
-        try spools.sweepSeries(at: schedule.time)
-    } catch { schedule.log.failure(error) }
+    // Last, because it may take some seconds. What stops one of them stops no other.
+    do throws(Failure) { _ = try state.sweep(at: schedule.time) } catch {
+        schedule.log.failure(error)
+    }
+    do throws(Failure) { try spools.sweepSeries(at: schedule.time) } catch {
+        schedule.log.failure(error)
+    }
+    do throws(Failure) { try state.migrateOwnLocks(within: .seconds(2), at: .systemNow) } catch {
+        schedule.log.failure(error)
+    }
     if let fault { throw fault }
     return summary ?? [:]
 }
