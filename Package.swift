@@ -225,7 +225,7 @@ let programs: [Target] = [
     program("check", links: ["Store", "Queueing", "Turns"], dynamicLibraries),
     program("diagnostics", links: ["Documents", "Store", "Queueing", "Turns"], dynamicLibraries),
     program(
-        "check-turns", links: ["Store", "Spool", "Queueing", "Turns", "OGS", "Unix"],
+        "check-turns", links: ["Documents", "Store", "Spool", "Queueing", "Turns", "OGS", "Unix"],
         dynamicLibraries,
         exclude: ["texts"]),
     program(

@@ -146,18 +146,9 @@ package struct Lock: ~Copyable {
                     "unable to lock \(place.file): this program is changing the document already",
                     cause: FailureCause.busy)
             }
-            let began = Instant.now
-            let shared = try HeldLock.holding(place.file, for: key)
-            do throws(Failure) {
-                // Both together are waited for as long as one: others wait for the first one meanwhile.
-                if place.ownLocks.areHeld {
-                    own = try Self.locked(place.own, since: began)
-                }
-            } catch {
-                shared.release()
-                throw error
-            }
+            let (shared, former) = try Self.lockedTwice(place, key)
             held = shared
+            own = former
             file = shared.file
         } else {
             file = try Self.locked(place.file)
@@ -168,30 +159,56 @@ package struct Lock: ~Copyable {
         Self.acquired += 1
     }
 
+    /// Locks a document's shared file and, as long as programs of version 2 may run, its own. The shared one is
+    /// given up while the own one is not free: thousands of others need it.
+    private static func lockedTwice(
+        _ place: LockPlace, _ key: UInt64
+    ) throws(Failure) -> (HeldLock, own: FileDescriptor?) {
+        let began = Instant.now
+        while true {
+            let shared = try HeldLock.holding(place.file, for: key)
+            do throws(Failure) {
+                guard place.ownLocks.areHeld else { return (shared, nil) }
+                return (
+                    shared,
+                    try waiting(upTo: .milliseconds(20)) { () throws(Failure) in
+                        try locked(place.own)
+                    }
+                )
+            } catch {
+                shared.release()
+                let context = LockContext.current
+                guard error.cause == FailureCause.busy else { throw error }
+                guard Instant.now - began < context.patience else { throw busy(place.own) }
+            }
+            sleep(for: .milliseconds(20))
+        }
+    }
+
+    /// The failure if a lock is not free in time. It is recorded for `health`.
+    private static func busy(_ path: String) -> Failure {
+        let context = LockContext.current
+        if context.isRecording, isOfDocuments(path) {
+            UnusableFiles.record(path, FailureCause.busy)
+        }
+        return Failure(
+            .later(seconds: 2),
+            "unable to lock \(path): busy for \(context.patience.milliseconds) ms",
+            cause: FailureCause.busy)
+    }
+
     private func release() {
         own?.unlock()
         if let held { held.release() } else { file.unlock() }
     }
 
-    /// - Parameter began: since when the thread has waited.
-    fileprivate static func locked(
-        _ path: String, since began: Instant = .now
-    ) throws(Failure) -> FileDescriptor {
-        let context = LockContext.current
-        let patience = max(.seconds(0), began + context.patience - Instant.now)
+    fileprivate static func locked(_ path: String) throws(Failure) -> FileDescriptor {
+        let patience = LockContext.current.patience
         var removed: Instant?
         while true {
             let file = try systemCalls(Self.open(path))
             let isLocked = try systemCalls(file.lock(patience: patience))
-            guard isLocked else {
-                if context.isRecording, isOfDocuments(path) {
-                    UnusableFiles.record(path, FailureCause.busy)
-                }
-                throw Failure(
-                    .later(seconds: 2),
-                    "unable to lock \(path): busy for \(context.patience.milliseconds) ms",
-                    cause: FailureCause.busy)
-            }
+            guard isLocked else { throw busy(path) }
             // The previous holder may have removed the file with its document. Then other processes lock a
             // new file. The number of its names does not tell: NFS and fuse-overlayfs keep one of their own.
             if try systemCalls(file.isStill(at: path)) { return file }

@@ -4,8 +4,11 @@ import Unix
 extension StoredDocument {
     /// Removes the document, its lock and related files. After a crash, call it again to finish.
     ///
+    /// - Parameter isKept: whether a document that can be read stays, with all of them.
     /// - Returns: the number of files, without the lock.
-    package func erase() throws(Failure) -> Int {
+    package func erase(
+        unless isKept: (Content) -> Bool = { _ in false }
+    ) throws(Failure) -> Int {
         let folder = Files.parent(of: path)
         let document = Files.name(of: path)
         func files() throws(Failure) -> [String] {
@@ -15,6 +18,7 @@ extension StoredDocument {
         }
         if try files().isEmpty, try Lock.committedRevision(at: lock) == 0 { return 0 }
         return try Lock.holding(lock) { (lock) throws(Failure) in
+            if let content = readable(), isKept(content) { return 0 }
             try lock.forget()
             let ownLock = "\(document).lock"
             let files = try files()

@@ -211,6 +211,13 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
+    /// The content of a document that is locked; `nil` if there is none, or it cannot be read.
+    func readable() -> Content? {
+        do throws(Failure) { return try bytes().flatMap { cached($0)?.content } } catch {
+            return nil
+        }
+    }
+
     /// Reads the content of a document that is guarded by another lock than its own.
     package func readUnlocked() throws(Failure) -> Content? {
         let bytes = try bytes()

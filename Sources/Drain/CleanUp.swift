@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import Store
 import Turnstone
@@ -35,6 +36,10 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
+    /// How long to wait for a user's lock. A program that hangs may hold those of thousands of users: only the
+    /// first one in a run is waited for.
+    private var patience = Self.usualPatience
+    private static let usualPatience = Interval.seconds(2)
     /// Whether a push was accepted since the last report for `health`.
     private var hasAccepted = false
     /// No report is made before this moment, except at the end of the run.
@@ -225,7 +230,14 @@ struct CleanUp {
     private mutating func carryOutOne() -> Item? {
         guard let item = items.popLast() else { return nil }
         if isOurFault(item) { return item }
-        do throws(Failure) { try carryOut(item) } catch { log.failure(error) }
+        do throws(Failure) {
+            try Lock.waiting(upTo: patience, recording: patience == Self.usualPatience) {
+                () throws(Failure) in try carryOut(item)
+            }
+        } catch {
+            if error.cause == FailureCause.busy { patience = .milliseconds(20) }
+            log.failure(error)
+        }
         return nil
     }
 

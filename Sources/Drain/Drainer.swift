@@ -142,7 +142,8 @@ package final class Drainer: RunPart {
             // While the service is in trouble, pushes stay where they are and do not count as work.
             let isClockFrozen = Environment.isClockFrozen(run.configuration.variables)
             let isWaiting = isClockFrozen ? !queue.isWithoutOthers : !queue.isEmpty
-            if service.provider.trouble == nil, isWaiting || !locked.isEmpty {
+            let isWorking = isWaiting || !locked.isEmpty || decisions.boxes.isCutShort
+            if service.provider.trouble == nil, isWorking {
                 idleSince = Instant.now
             } else {
                 hasLeftThrottled = isClockFrozen && !queue.isEmpty

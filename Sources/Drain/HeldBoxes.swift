@@ -12,6 +12,8 @@ final class HeldBoxes: RunPart {
     private let reader: ReleaseReader
     /// The releases whose messages are read before they are accepted, by release.
     private var preparing: [String: (box: String, end: Timestamp?)] = [:]
+    /// Whether the last look ended before all due boxes were released.
+    private(set) var isCutShort = false
     /// The releases that failed, and why, by box.
     private var failed: [String: (release: String, cause: String)] = [:]
     /// When to try the failed releases again.
@@ -97,6 +99,7 @@ final class HeldBoxes: RunPart {
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
         let slice = TimeSlice()
         let boxes = Set(preparing.values.map(\.box))
+        isCutShort = due.count == most
         for box in due where failed[box.name] == nil && !boxes.contains(box.name) {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
@@ -104,9 +107,12 @@ final class HeldBoxes: RunPart {
                 let end = try spool.release(box, as: release, among: moments)
                 try accept(release, of: box.name, heldUntil: end)
             }
-            if slice.isOver { return }
+            if slice.isOver {
+                isCutShort = true
+                return
+            }
         }
-        if due.count < most { nextLook = Instant.now + .milliseconds(200) }
+        if !isCutShort { nextLook = Instant.now + .milliseconds(200) }
     }
 
     /// Whether releases wait until their messages are read.

@@ -89,8 +89,10 @@ struct FCMMembers {
     /// `data`, a map of texts.
     private func data(of payload: Payload, isShown: Bool) -> JSONObject {
         var data = JSONObject()
+        let image = Self.image(payload)
         for member in payload.members.members where member.name != "aps" {
-            if member.name == "fcm_options" || isShown && member.name == "image" { continue }
+            if member.name == "fcm_options" { continue }
+            if isShown, member.name == "image", member.value.string == image { continue }
             var name = member.name
             if PushOverrides.isReservedInData(name) { name = "_" + name }
             // The app may have a member of that name, too.
@@ -115,7 +117,8 @@ struct FCMMembers {
     }
 
     private static func image(_ payload: Payload) -> String? {
-        payload["image"]?.string ?? payload["fcm_options"]?.object?["image"]?.string
+        let texts = [payload["image"], payload["fcm_options"]?.object?["image"]]
+        return texts.compactMap { $0?.string }.first(where: PushOverrides.isImageAddress)
     }
 
     private static func options(_ payload: Payload) -> JSONValue? {

@@ -239,7 +239,15 @@ struct NotificationContent {
     }
 
     private func renamed(_ failure: Failure) -> Failure {
-        failure.renamed([
+        // Sentences with our members in the middle.
+        if failure.sentence.utf8.starts(with: "web.actions must".utf8) {
+            return .malformed(
+                "\(buttonsName): url and icon of each must be an absolute https URL")
+        }
+        if failure.sentence.utf8.starts(with: "badge must".utf8) {
+            return .malformed("ios_badgeCount must be 0 to 999999")
+        }
+        return failure.renamed([
             ("mutable_content requires a title or a body", "mutable_content requires contents"),
             ("body", "contents"), ("title", "headings"), ("badge", "ios_badgeCount"),
             ("sound", "ios_sound"), ("category", "ios_category"),

@@ -20,8 +20,10 @@ struct Targets {
     private var platforms: [Platform]?
 
     init(_ fields: inout Fields) throws(Failure) {
-        if let channel = try fields.optionalText("target_channel"), channel != "push" {
-            throw unsupported("target_channel \(channel)", "only push is")
+        // The second one is that of the older client.
+        for name in ["target_channel", "channel_for_external_user_ids"] {
+            guard let channel = try fields.optionalText(name), channel != "push" else { continue }
+            throw unsupported("\(name) \(channel)", "only push is")
         }
         try takePeople(&fields)
         segments = try fields.texts("included_segments") ?? []

@@ -38,20 +38,22 @@ enum PayloadCheck {
     /// Describes what is wrong with a combination of valid members.
     private static func fault(of aps: JSONObject, _ kind: PushKind) -> String? {
         let shown = ["alert", "badge", "sound"].filter { aps[$0] != nil }
-        if aps["mutable-content"] != nil, aps["alert"] == nil {
+        if aps["mutable-content"] == 1, aps["alert"] == nil {
             return "mutable-content has no alert to change"
         }
         switch kind.name {
         case "alert":
-            return shown.isEmpty ? "an alert push shows nothing" : nil
+            // APNs takes it, and the system wakes the app.
+            let wakes = aps["content-available"] == 1
+            return shown.isEmpty && !wakes ? "an alert push shows nothing" : nil
         case "background":
-            guard aps["content-available"] != nil else {
+            guard aps["content-available"] == 1 else {
                 return "a background push has no content-available"
             }
             return shown.first.map { "a background push has \($0)" }
         case "liveactivity": return activityFault(of: aps)
         case "widgets", "controls":
-            return aps["content-changed"] == nil ? "there is no content-changed" : nil
+            return aps["content-changed"] == true ? nil : "there is no content-changed"
         default: return nil
         }
     }
@@ -70,6 +72,7 @@ enum PayloadCheck {
     private static let object: Rule = { $0.object != nil }
     private static let integer: Rule = { $0.integer != nil }
     private static let one: Rule = { $0 == 1 }
+    private static let bit: Rule = { $0 == 0 || $0 == 1 }
     private static let moment: Rule = { (0..<10_000_000_000).contains($0.integer ?? -1) }
 
     private static let rules: [String: Rule] = [
@@ -78,8 +81,8 @@ enum PayloadCheck {
         "sound": { $0.string != nil || isSound($0) },
         "thread-id": text,
         "category": text,
-        "content-available": one,
-        "mutable-content": one,
+        "content-available": bit,
+        "mutable-content": bit,
         "target-content-id": text,
         "interruption-level": {
             ["passive", "active", "time-sensitive", "critical"].contains($0.string ?? "")
@@ -95,7 +98,7 @@ enum PayloadCheck {
         "attributes": object,
         "input-push-channel": text,
         "input-push-token": one,
-        "content-changed": { $0 == true },
+        "content-changed": { $0.bool != nil },
     ]
 
     private static func number(_ value: JSONValue) -> Double? {
@@ -109,11 +112,12 @@ enum PayloadCheck {
     private static func isAlert(_ value: JSONValue) -> Bool {
         let texts = [
             "title", "subtitle", "body", "launch-image", "title-loc-key", "subtitle-loc-key",
-            "loc-key", "sound",
+            "loc-key", "sound", "summary-arg", "action-loc-key",
         ]
         let lists = ["title-loc-args", "subtitle-loc-args", "loc-args"]
         guard let members = value.object?.members, !members.isEmpty else { return false }
         return members.allSatisfy { member in
+            if member.name == "summary-arg-count" { return member.value.integer != nil }
             if texts.contains(member.name) { return member.value.string != nil || isLocal(member) }
             return lists.contains(member.name)
                 && member.value.array?.allSatisfy { $0.string != nil } == true

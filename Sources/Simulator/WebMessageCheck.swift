@@ -52,7 +52,9 @@ enum WebMessageCheck {
     private static let isVisibleText: Rule = { $0.string?.isEmpty == false }
     private static let isURL: Rule = { value in
         ["https://", "http://"].contains { scheme in
-            value.string.map { $0.hasPrefix(scheme) && $0.count > scheme.count } == true
+            value.string.map {
+                $0.lowercased().hasPrefix(scheme) && $0.count > scheme.count
+            } == true
         }
     }
 

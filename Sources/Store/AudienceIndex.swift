@@ -116,6 +116,7 @@ package struct AudienceIndex {
             }
             guard let file = opened else { return false }
             guard try systemCalls(file.lock(patience: .seconds(2))) else {
+                UnusableFiles.record(path, FailureCause.busy)
                 throw Failure(
                     .later(seconds: 2), "unable to lock \(path): busy for 2000 ms",
                     cause: FailureCause.busy)
@@ -137,8 +138,9 @@ package struct AudienceIndex {
 
     /// Removes all lines of a user, durably: the name does not come back after a loss of power.
     ///
+    /// - Parameter document: of a user who has come back, whose present line stays. It must be locked.
     /// - Returns: whether there were any.
-    func erase(_ user: UserID) throws(Failure) -> Bool {
+    func erase(_ user: UserID, keeping document: User? = nil) throws(Failure) -> Bool {
         let name = IndexLine.text(of: user, [:], isTentative: false).dropLast(2)
         let path = path(of: user)
         var isNamed = false
@@ -155,7 +157,10 @@ package struct AudienceIndex {
                 }
                 // An old line, which another one has replaced, names the user too.
                 if !isNamed { isNamed = try Files.contains(Array(name), in: path) }
-                if isNamed { try rewrite(path, lines, durably: true) }
+                let present = document.map {
+                    IndexLine.text(of: user, IndexLine.content(of: $0), isTentative: false)
+                }
+                if isNamed { try rewrite(path, lines + (present ?? []), durably: true) }
             }
         }
         return isNamed
@@ -218,6 +223,19 @@ package struct AudienceIndex {
         within longest: Interval = longestMaking, _ progress: (Int) -> Void
     ) throws(Failure) {
         guard try statement()?.isComplete != true else { return }
+        do throws(Failure) { try make(within: longest, progress) } catch {
+            // Somebody has removed the folder meanwhile.
+            guard [Errno.noEntry.name, Errno.notDirectory.name].contains(error.cause) else {
+                throw error
+            }
+            throw Failure(
+                .later(seconds: 1), "\(error.sentence); send the request again", cause: Self.cause)
+        }
+    }
+
+    private func make(
+        within longest: Interval, _ progress: (Int) -> Void
+    ) throws(Failure) {
         clear()
         clear("\(statementPath).lock")
         let began = Instant.now

@@ -61,7 +61,10 @@ package struct Keys {
                 }
                 return key.owner == owner.description && key.revoked == nil ? key : nil
             }
-            if key != nil, !isListed { document.keys.append(hash) }
+            if key != nil, !isListed {
+                document.keys.append(hash)
+                document.isErasing = false
+            }
             return key
         }
     }

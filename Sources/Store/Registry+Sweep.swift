@@ -56,7 +56,7 @@ extension Registry {
     }
 
     /// Whether an index finds one of the user's devices.
-    private func has(
+    func has(
         _ user: UserID, in index: StoredDocument<Holders>
     ) throws(Failure) -> Bool {
         try state.users[user].read()?.devices.contains { device in

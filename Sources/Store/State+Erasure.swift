@@ -5,6 +5,9 @@ import Unix
 
 // A user is erased everywhere else first and from the user's own document last: a crash in between leaves the
 // document, and erasing again finishes. Nothing here relies on the document to know where the user is named.
+//
+// A user who registers, gets a key or a profile meanwhile has come back: the document is not `erasing` any more.
+// What is new then stays, and so does the document, from which the rest was taken when the erasure began.
 
 extension State {
     /// A count of the erased data.
@@ -21,8 +24,8 @@ extension State {
         package var isNothing: Bool { devices + keys + files == 0 }
     }
 
-    /// Removes all devices from the user's document, so that nothing more is accepted for them, and what is
-    /// known of the user but the aliases. The caller must hold the drainer's election.
+    /// Removes everything from the user's document but the aliases and the former id, so that nothing more is
+    /// accepted for its devices. The caller must hold the drainer's election.
     ///
     /// - Returns: the devices.
     @export(interface)
@@ -31,12 +34,12 @@ extension State {
         do throws(Failure) {
             guard try users[user].read() != nil else { return [] }
             return try users[user].update { document in
+                var left = User()
+                left.profile.aliases = document.profile.aliases
+                left.formerID = document.formerID
+                left.isErasing = true
                 let devices = document.devices
-                let aliases = document.profile.aliases
-                document.devices = []
-                document.profile = Profile()
-                document.profile.aliases = aliases
-                document.isErasing = true
+                document = left
                 return devices
             }
         } catch {
@@ -108,8 +111,11 @@ extension State {
             guard try keyDocuments[DocumentName(hash: name)].read()?.owner == user.text else {
                 return
             }
-            _ = try keyDocuments[DocumentName(hash: name)].erase()
-            keys += 1
+            try holding(user) { (document) throws(Failure) in
+                guard document?.keys.contains(name) != true else { return }
+                _ = try keyDocuments[DocumentName(hash: name)].erase()
+                keys += 1
+            }
         }
         erased.keys = keys
         try unreadable.attempt { () throws(Failure) in
@@ -117,7 +123,9 @@ extension State {
         }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseMark(of: user) }
         try unreadable.attempt { () throws(Failure) in
-            erased.files += try audience.erase(user) ? 1 : 0
+            try holding(user) { (document) throws(Failure) in
+                erased.files += try audience.erase(user, keeping: document) ? 1 : 0
+            }
         }
         try unreadable.attempt { () throws(Failure) in erased.files += try eraseRefusals(of: user) }
         erased.files += try messages.erase(user, &unreadable)
@@ -135,6 +143,7 @@ extension State {
     ) throws(Failure) -> Erased {
         var erased = Erased()
         var unreadable = Skipped(report)
+        guard try !isBack(user) else { return erased }
         // The name of an alias' document is made from the alias.
         try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
@@ -169,7 +178,48 @@ extension State {
     ) throws(Failure) {
         try eraseFiles(indices.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
-            try indices[named: DocumentName(hash: name)].update { $0.remove(user) }
+            let index = indices[named: DocumentName(hash: name)]
+            try index.update { (holders) throws(Failure) in
+                // Checked under the index's lock, as a registration writes the index first.
+                guard try !isFound(user, in: index) else { return }
+                holders.remove(user)
+            }
+        }
+    }
+
+    /// Whether an index finds one of the devices that a user has now.
+    private func isFound(
+        _ user: UserID, in index: StoredDocument<Holders>
+    ) throws(Failure) -> Bool {
+        do throws(Failure) { return try registry.has(user, in: index) } catch {
+            guard error.isDocumentSpecific else { throw error }
+            return false
+        }
+    }
+
+    /// Runs `body` while nobody else changes the user's document, with the document if the user has come back.
+    /// A document that cannot be used is erased like one of a user who has not.
+    private func holding(
+        _ user: UserID, _ body: (User?) throws(Failure) -> Void
+    ) throws(Failure) {
+        var hasBegun = false
+        do throws(Failure) {
+            try users[user].holding { (document, _) throws(Failure) in
+                hasBegun = true
+                try body(isBack(document) ? document : nil)
+            }
+        } catch {
+            guard !hasBegun, error.isDocumentSpecific else { throw error }
+            try body(nil)
+        }
+    }
+
+    private func isBack(_ document: User) -> Bool { !document.isErasing && document != User() }
+
+    private func isBack(_ user: UserID) throws(Failure) -> Bool {
+        do throws(Failure) { return try users[user].read().map(isBack) ?? false } catch {
+            guard error.isDocumentSpecific else { throw error }
+            return false
         }
     }
 
@@ -218,12 +268,13 @@ extension State {
         return count
     }
 
-    /// Removes the user's document, its lock and the files beside it: the end of an erasure.
+    /// Removes the user's document, its lock and the files beside it: the end of an erasure. The document of a
+    /// user who has come back stays.
     ///
     /// - Returns: how many files there were.
     package func eraseDocument(of user: UserID) throws(Failure) -> Int {
-        let files = try users[user].erase()
-        guard let player = user.player else { return files }
+        let files = try users[user].erase(unless: isBack)
+        guard let player = user.player, try !isBack(user) else { return files }
         // A look that was under way may have been stored while the document was there.
         return files + (try looks[player].erase())
     }
@@ -301,10 +352,18 @@ extension State {
     /// Removes the player's mark, and the player from the index.
     private func eraseMark(of user: UserID) throws(Failure) -> Int {
         guard let player = user.player else { return 0 }
-        let isThere = try watch.remove(player)
+        var (isThere, isBack) = (false, false)
+        func remove() throws(Failure) {
+            try holding(user) { (document) throws(Failure) in
+                isBack = document != nil
+                if !isBack, try watch.remove(player) { isThere = true }
+            }
+        }
+        try remove()
+        guard !isBack else { return 0 }
         try PlayerIndex.erase(player, in: self)
         // An index of version 1 has brought the mark back.
-        try watch.remove(player)
+        try remove()
         return isThere ? 1 : 0
     }
 }

@@ -189,6 +189,11 @@ extension PushOverrides {
         }
     }
 
+    /// Whether FCM takes a text for a picture's address.
+    package static func isImageAddress(_ text: String) -> Bool {
+        OverrideRule.url.accepts(.string(text))
+    }
+
     /// Whether FCM refuses a name in `data`, replaces its value, or Android's library takes it for its own.
     ///
     /// Google: *REST Resource: projects.messages*, `data`.

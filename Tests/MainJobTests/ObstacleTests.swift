@@ -82,7 +82,7 @@ import Unix
             _ = try world.start("deliver").end()
         } else {
             // A token that is known already is renewed in its user's document alone.
-            let user = shelf == "tokens" ? 2 : 1
+            let user: Int64 = shelf == "tokens" ? 2 : 1
             let answer = try world.ask(
                 "register", "POST", "/register", by: user, world.registration(token(1), of: user))
             #expect(answer.status == 503)

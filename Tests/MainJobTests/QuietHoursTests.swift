@@ -79,6 +79,32 @@ import Turnstone
         }
     }
 
+    @Test(
+        "one run sends everything that is due in the morning, on a slow disk too",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func slowDisk() throws {
+        let world = try World()
+        let night = Self.nights[0]
+        try world.set(night.falls)
+        try world.give("ann", devices: 1...12)
+        try world.prefer(night)
+        _ = try world.sent(["users": ["ann"], "title": "One", "body": "1"])
+        try world.run("deliver")
+        let until = try #require(Timestamp(night.ends)?.milliseconds)
+        try world.advance(seconds: (until - world.now) / 1000)
+        // Longer than a slice of a turn.
+        let ended = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-qq", "-f", "-o", "/dev/null", "-e", "trace=rename", "-e",
+                "inject=rename:delay_enter=5000", "--", Programs.path("deliver"),
+            ], input: [], entries: world.environment.map { "\($0.key)=\($0.value)" }
+        ).end(timeLimit: 60)
+        #expect(ended.exitCode == 0, "\(ended.stderr)")
+        #expect(try world.simulator.pushes().count == 12)
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("urgent messages come at once, a single message unchanged, and an unwanted kind never")
     func exempt() throws {
         let world = try World()

@@ -98,6 +98,51 @@ import Turnstone
         #expect(rounds.count > 2 && rounds.reduce(0, +) == count)
     }
 
+    @Test(
+        "a user who comes back during an erasure keeps what is new, and nothing else",
+        arguments: 0...2)
+    func comeBack(afterSteps steps: Int) throws {
+        let state = scratch.state
+        let player = try #require(PlayerID("1783478"))
+        let user = UserID(player)
+        let (token, other) = (DeviceToken("aaaa")!, DeviceToken("bbbb")!)
+        for old in [token, other] {
+            try state.registry.bind(old, environment: nil, to: player, at: time)
+        }
+        try state.audience.prepare { _ in }
+        try state.users[user].update { $0.profile.tags["role"] = "old" }
+        let keys = Keys(state: state)
+        let old = try keys.create(for: player, description: "", at: time)
+        var new = ""
+        func comeBack() throws {
+            try state.registry.bind(token, environment: nil, to: player, at: time)
+            new = try keys.create(for: player, description: "", at: time)
+        }
+        let devices = try state.takeDevices(of: user)
+        if steps == 0 { try comeBack() }
+        _ = try state.eraseTraces(of: user, devices) { Issue.record($0) }
+        if steps == 1 { try comeBack() }
+        _ = try state.eraseDocument(of: user)
+        _ = try state.eraseAliases(of: user) { Issue.record($0) }
+        if steps == 2 { try comeBack() }
+        #expect(try state.registry.users(of: token) == [user])
+        #expect(try state.tokens[token].read()?.users == [user])
+        #expect(try state.users[user].read()?.devices.map(\.token) == [token])
+        #expect(try state.tokens[other].read()?.users == [])
+        #expect(try keys.owner(of: new, at: time) == player)
+        #expect(throws: Failure.self) { try keys.owner(of: old, at: time) }
+        #expect(try state.watch.read(player) != nil)
+        var lines: [Range<Int>] = []
+        var reader = try state.audience.reader()
+        while let shard = try reader.next() {
+            for entry in shard.entries() {
+                lines += entry.lines
+                #expect(entry.lines.allSatisfy { !shard.contains(Array("old".utf8), in: $0) })
+            }
+        }
+        #expect(lines.count == 1)
+    }
+
     @Test("a document whose lock a program does not let go keeps no other one", arguments: 0...1)
     func locked(place: Int) throws {
         // Two of one folder with locks of their own.

@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import OGS
 import Store
@@ -19,6 +20,10 @@ final class Cycle {
     /// The players whose looks are under way, and when these began.
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
+    /// How long to wait for a player's lock. A program that hangs may hold those of thousands of players: only
+    /// the first one in a cycle is waited for.
+    private var patience = Cycle.usualPatience
+    private static let usualPatience = Interval.seconds(2)
     private var backOff: BackOff?
     /// Whether there are players whose last look did not fail. If so, only their failures can show that OGS
     /// is down.
@@ -105,8 +110,11 @@ final class Cycle {
     private func take(_ outcome: OGSOutcome, of player: PlayerID) throws(Failure) {
         guard let (claim, began) = begun.removeValue(forKey: player) else { return }
         do throws(Failure) {
-            try record(outcome, claim, began)
+            try Lock.waiting(upTo: patience, recording: patience == Self.usualPatience) {
+                () throws(Failure) in try record(outcome, claim, began)
+            }
         } catch {
+            if error.cause == FailureCause.busy { patience = .milliseconds(20) }
             // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
             schedule.log.failure(error)
