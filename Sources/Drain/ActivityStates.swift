@@ -35,7 +35,7 @@ struct ActivityStates: RunPart {
         let shared = session?.feed(for: device.joined)
         // Until its session's newer state has been sent to it, that one may need this one's alert.
         if let shared, let newer = shared.taken?.carrier,
-            device.activity?.leavesAlert(to: shared, now: now) == true,
+            device.activity?.leavesAlert(by: id, to: shared, now: now) == true,
             try intake.isOpen(newer, forAnyOf: documents.userDevices(of: push, on: device)),
             let due = try intake.due(newer)
         {

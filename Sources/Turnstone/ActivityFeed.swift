@@ -186,12 +186,18 @@ package struct ActivityFeed: Equatable, Sendable {
         return taken?.state.isEnd == true ? taken?.carrier : nil
     }
 
-    /// Whether the waiting state has an alert and is older than the state that its session last took: that one
-    /// takes over the alert when it is sent to this activity.
-    package func leavesAlert(to shared: ActivityFeed, now: Timestamp) -> Bool {
-        guard let waiting, !waiting.isEnd, waiting.aps["alert"] != nil, let sent = shared.taken
-        else { return false }
-        return !sent.state.isEnd && !waiting.isNewer(than: sent.state.place, now: now)
+    /// Whether a state has an alert and is older than the state that its session last took: that one takes over
+    /// the alert when it is sent to this activity. The state waits, or notification `id` has taken it and is to be
+    /// sent again.
+    package func leavesAlert(
+        by id: String, to shared: ActivityFeed, now: Timestamp
+    ) -> Bool {
+        guard let sent = shared.taken, !sent.state.isEnd else { return false }
+        let again = waiting == nil && taken?.carrier == id ? taken?.state : nil
+        guard let state = waiting ?? again, !state.isEnd, state.aps["alert"] != nil else {
+            return false
+        }
+        return !state.isNewer(than: sent.state.place, now: now)
     }
 
     /// The notifications that carry the known states or have carried them.

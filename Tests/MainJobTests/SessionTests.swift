@@ -273,6 +273,41 @@ import Turnstone
         #expect(alerted.map { $0["token"]?.string } == [token(2), token(1)])
     }
 
+    @Test("an own alert that the session's state has taken over comes though that is put off, too")
+    func alertPutOffTwice() throws {
+        let world = try World()
+        try world.listen(1)
+        #expect(try world.send(1) == "queued")
+        try world.run("deliver")
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        func send(_ step: Int, _ more: JSONObject, putOffFor seconds: Int) throws {
+            try world.simulator.perform([
+                "do": "apns-fault", "status": 429, "retry_after": .integer(Int64(seconds)),
+                "count": 1,
+            ])
+            _ = try world.send(step, more)
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        try send(
+            2,
+            [
+                "activityId": "activity-1", "alert": ["title": "Own", "body": "B"],
+                "staleDate": stale,
+            ], putOffFor: 60)
+        try send(3, ["staleDate": stale], putOffFor: 900)
+        for _ in 1...6 {
+            try world.advance(seconds: 300)
+            try world.run("deliver")
+        }
+        #expect(world.spooled().isEmpty)
+        let titles = try world.simulator.pushes().filter { $0["accepted"] == true }.compactMap {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]?.string
+        }
+        #expect(titles == ["Own"])
+        #expect(try world.shown()[1]?.last == 3)
+    }
+
     @Test("an activity's own alert is not taken for one of its session with the same number")
     func ownAlert() throws {
         let world = try World()

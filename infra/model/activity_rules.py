@@ -153,9 +153,11 @@ def check_alert(listener, push, shown, state):
 
 def must_follow(listener, state, other):
     """Whether a session's alert that was put off must come with a later state of the session: nothing was sent to the
-    activity alone since. (An alert that another update took over while it was held expires with that one.)"""
+    activity alone since, and no newer alert has taken its place. (An alert that another update took over while it was held
+    expires with that one, and so does an older one in whose place it came.)"""
     return (state.of_session and other.of_session and other.number in listener.tried - listener.unanswered
-            and not any(mine.group >= other.group and not mine.of_session for mine in listener.states))
+            and not any(mine.group >= other.group and not mine.of_session for mine in listener.states)
+            and not any(mine.alert and mine.is_newer_than(other) and state.is_newer_than(mine) for mine in listener.states))
 
 
 def is_newer_shown(listener, before, state):
