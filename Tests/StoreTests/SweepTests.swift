@@ -111,7 +111,7 @@ import Turnstone
         }
         try state.audience.prepare { _ in }
         try state.users[user].update { $0.profile.tags["role"] = "old" }
-        let keys = Keys(state: state)
+        let keys = state.keys
         let old = try keys.create(for: player, description: "", at: time)
         var new = ""
         func comeBack() throws {
