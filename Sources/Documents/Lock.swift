@@ -164,24 +164,23 @@ package struct Lock: ~Copyable {
     private static func lockedTwice(
         _ place: LockPlace, _ key: UInt64
     ) throws(Failure) -> (HeldLock, own: FileDescriptor?) {
-        let began = Instant.now
+        let end = Instant.now + LockContext.current.patience
+        var shared = try HeldLock.holding(place.file, for: key)
         while true {
-            let shared = try HeldLock.holding(place.file, for: key)
             do throws(Failure) {
                 guard place.ownLocks.areHeld else { return (shared, nil) }
-                return (
-                    shared,
-                    try waiting(upTo: .milliseconds(20)) { () throws(Failure) in
-                        try locked(place.own)
-                    }
-                )
+                let pause = min(.milliseconds(20), max(.seconds(0), end - Instant.now))
+                let own = try waiting(upTo: pause) { () throws(Failure) in try locked(place.own) }
+                return (shared, own)
             } catch {
                 shared.release()
-                let context = LockContext.current
                 guard error.cause == FailureCause.busy else { throw error }
-                guard Instant.now - began < context.patience else { throw busy(place.own) }
+                guard Instant.now < end else { throw busy(place.own) }
             }
             sleep(for: .milliseconds(20))
+            shared = try waiting(upTo: max(.seconds(0), end - Instant.now), recording: true) {
+                () throws(Failure) in try HeldLock.holding(place.file, for: key)
+            }
         }
     }
 

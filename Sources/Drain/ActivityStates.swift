@@ -36,6 +36,7 @@ struct ActivityStates: RunPart {
         // Until its session's newer state has been sent to it, that one may need this one's alert.
         if let shared, let newer = shared.taken?.carrier,
             device.activity?.leavesAlert(by: id, to: shared, now: now) == true,
+            !push.job.file.isInDoubt(push.delivery),
             try intake.isOpen(newer, forAnyOf: documents.userDevices(of: push, on: device)),
             let due = try intake.due(newer)
         {

@@ -36,10 +36,9 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// How long to wait for a user's lock. A program that hangs may hold those of thousands of users: only the
-    /// first one in a run is waited for.
-    private var patience = Self.usualPatience
-    private static let usualPatience = Interval.seconds(2)
+    /// The locks of users that were not free. A program that hangs may hold one that thousands of users share:
+    /// only the first one is waited for.
+    private var heldLocks: Set<String> = []
     /// Whether a push was accepted since the last report for `health`.
     private var hasAccepted = false
     /// No report is made before this moment, except at the end of the run.
@@ -158,6 +157,7 @@ struct CleanUp {
         refused = nil
         faults = nil
         refusedEarlier = nil
+        heldLocks = []
         nextReport = .first
     }
 
@@ -231,11 +231,14 @@ struct CleanUp {
         guard let item = items.popLast() else { return nil }
         if isOurFault(item) { return item }
         do throws(Failure) {
-            try Lock.waiting(upTo: patience, recording: patience == Self.usualPatience) {
+            let isHeld = heldLocks.contains(state.users[item.user].lock.file)
+            try Lock.waiting(upTo: isHeld ? .milliseconds(20) : .seconds(2), recording: !isHeld) {
                 () throws(Failure) in try carryOut(item)
             }
         } catch {
-            if error.cause == FailureCause.busy { patience = .milliseconds(20) }
+            if error.cause == FailureCause.busy {
+                heldLocks.insert(state.users[item.user].lock.file)
+            }
             log.failure(error)
         }
         return nil

@@ -99,7 +99,8 @@ final class HeldBoxes: RunPart {
         let due = try spool.dueBoxes(among: moments, at: now, most: most)
         let slice = TimeSlice()
         let boxes = Set(preparing.values.map(\.box))
-        isCutShort = due.count == most
+        isCutShort = false
+        var count = 0
         for box in due where failed[box.name] == nil && !boxes.contains(box.name) {
             let release = try newID(for: nil)
             tryRelease(release, of: box.name, known[box.name]?.cause) { () throws(Failure) in
@@ -107,12 +108,12 @@ final class HeldBoxes: RunPart {
                 let end = try spool.release(box, as: release, among: moments)
                 try accept(release, of: box.name, heldUntil: end)
             }
-            if slice.isOver {
-                isCutShort = true
-                return
-            }
+            if failed[box.name] == nil { count += 1 }
+            if slice.isOver { break }
         }
-        if !isCutShort { nextLook = Instant.now + .milliseconds(200) }
+        // What fails again and again is no reason to go on.
+        isCutShort = count > 0 && (slice.isOver || due.count == most)
+        if !slice.isOver, due.count < most { nextLook = Instant.now + .milliseconds(200) }
     }
 
     /// Whether releases wait until their messages are read.

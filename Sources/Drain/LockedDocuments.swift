@@ -17,7 +17,7 @@ final class LockedDocuments {
 
     private let state: State
     /// Since when a lock has been found held at every attempt. Thousands of owners may share one.
-    private var heldSince: [String: Instant] = [:]
+    private var heldSince: [String: (first: Instant, last: Instant)] = [:]
     private var entries: [(entry: PushQueue.Entry, moment: Instant)] = []
     /// How long a push waits here.
     private static let longest = Interval.seconds(2)
@@ -46,7 +46,7 @@ final class LockedDocuments {
     ) throws(Failure) -> Result {
         let taken = Lock.acquired
         // Most of the time none is held.
-        let since = heldSince.isEmpty ? nil : heldSince[lock(of: owner)]
+        let since = heldSince.isEmpty ? nil : known(lock(of: owner))
         // Wait only the first time.
         let patience = Interval.milliseconds(since == nil ? 20 : 0)
         let isLong = since.map { Instant.now - $0 >= Self.longest } ?? false
@@ -55,20 +55,27 @@ final class LockedDocuments {
             if Lock.acquired > taken, !heldSince.isEmpty { heldSince[lock(of: owner)] = nil }
             return result
         } catch {
-            if error.cause == FailureCause.busy, since == nil { didFindHeld(lock(of: owner)) }
+            if error.cause == FailureCause.busy { didFindHeld(lock(of: owner)) }
             throw error
         }
     }
 
+    /// Since when a lock has been found held; `nil` also if the last time was long ago.
+    private func known(_ lock: String) -> Instant? {
+        guard let held = heldSince[lock], Instant.now - held.last < .seconds(5) else { return nil }
+        return held.first
+    }
+
     private func didFindHeld(_ lock: String) {
+        let now = Instant.now
         // Some may belong to owners who get no more pushes.
         if heldSince.count > 10_000 { heldSince = [:] }
-        heldSince[lock] = Instant.now
+        heldSince[lock] = (known(lock) ?? now, now)
     }
 
     /// Whether an owner's push may wait here: for two seconds, if fewer than 1000 wait.
     func canWait(for owner: Owner) -> Bool {
-        guard entries.count < 1000, let since = heldSince[lock(of: owner)] else { return false }
+        guard entries.count < 1000, let since = known(lock(of: owner)) else { return false }
         return Instant.now - since < Self.longest
     }
 

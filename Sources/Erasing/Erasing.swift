@@ -24,22 +24,24 @@ package func eraseUser(
         }
     }
     let result = Result { () throws(Failure) in
-        var erased: JSONObject?
-        var unreadable = 0
-        for id in [try state.formerID(of: user), user] {
-            guard let id else { continue }
-            // With `isWhole`, the user's document, which names the former id, goes once nothing is left of
-            // that.
-            let more = try erase(
-                id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
-                besides: unreadable, resume: resume)
-            guard case .object(let members)? = more else { continue }
-            erased = (erased ?? JSONObject()).sum(with: members)
-            // The same files are read for each id.
-            unreadable = max(unreadable, Int(members["unreadable"]?.integer ?? 0))
+        try state.erasing(user) { () throws(Failure) in
+            var erased: JSONObject?
+            var unreadable = 0
+            for id in [try state.formerID(of: user), user] {
+                guard let id else { continue }
+                // With `isWhole`, the user's document, which names the former id, goes once nothing is left of
+                // that.
+                let more = try erase(
+                    id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
+                    besides: unreadable, resume: resume)
+                guard case .object(let members)? = more else { continue }
+                erased = (erased ?? JSONObject()).sum(with: members)
+                // The same files are read for each id.
+                unreadable = max(unreadable, Int(members["unreadable"]?.integer ?? 0))
+            }
+            erased?["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
+            return erased.map { JSONValue.object($0) }
         }
-        erased?["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
-        return erased.map { JSONValue.object($0) }
     }
     if case .failure = result { try resume() }
     return try result.get()

@@ -51,7 +51,7 @@ enum Remedy {
         case .endHolder:
             """
             A process holds each of these locks and does not let go. What shares the lock cannot be changed \
-            meanwhile: one in 4,096 users (or tokens, keys and so on, by the folder's name). Find the process \
+            meanwhile: one in 4,096 users (or tokens, keys and so on, by the folder's name), of audience/ one in 256. Find the process \
             (fuser -v FILE, or lslocks) and, if it hangs, end it: kill -9 PROCESS. Nothing is lost.
             """
         case .clear:

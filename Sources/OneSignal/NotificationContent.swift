@@ -242,10 +242,13 @@ struct NotificationContent {
         // Sentences with our members in the middle.
         if failure.sentence.utf8.starts(with: "web.actions must".utf8) {
             return .malformed(
-                "\(buttonsName): url and icon of each must be an absolute https URL")
+                "\(buttonsName): text of each must show something, and url and icon be absolute https URLs"
+            )
         }
         if failure.sentence.utf8.starts(with: "badge must".utf8) {
-            return .malformed("ios_badgeCount must be 0 to 999999")
+            return .malformed(
+                "ios_badgeCount must be 0 to 999999, or -999999 to 999999 with ios_badgeType Increase"
+            )
         }
         return failure.renamed([
             ("mutable_content requires a title or a body", "mutable_content requires contents"),

@@ -103,6 +103,8 @@ package final class PlayerIndex {
         guard try systemCalls(Files.exists(path(in: state))) else { return }
         do throws(Failure) {
             try Lock.holding(path(in: state)) { (_) throws(Failure) in
+                // The player may have come back.
+                guard try state.watch.read(player) == nil else { return }
                 let index = try PlayerIndex(state)
                 let count = index.entries.count
                 index.entries.removeAll { $0.player == player }

@@ -6,8 +6,8 @@ import Unix
 // A user is erased everywhere else first and from the user's own document last: a crash in between leaves the
 // document, and erasing again finishes. Nothing here relies on the document to know where the user is named.
 //
-// A user who registers, gets a key or a profile meanwhile has come back: the document is not `erasing` any more.
-// What is new then stays, and so does the document, from which the rest was taken when the erasure began.
+// While an erasure runs, a user whose document is `erasing` cannot come back: registrations, API keys and profiles
+// get 503. Who had no document can come at any time, and keeps what is new: each step looks for that.
 
 extension State {
     /// A count of the erased data.
@@ -33,15 +33,6 @@ extension State {
         users[user].clearLock()
         do throws(Failure) {
             guard try users[user].read() != nil else { return [] }
-            return try users[user].update { document in
-                var left = User()
-                left.profile.aliases = document.profile.aliases
-                left.formerID = document.formerID
-                left.isErasing = true
-                let devices = document.devices
-                document = left
-                return devices
-            }
         } catch {
             // An unreadable document is erased with the other files.
             guard
@@ -52,6 +43,59 @@ extension State {
             }
             return []
         }
+        return try users[user].update { document in
+            var left = User()
+            left.profile.aliases = document.profile.aliases
+            left.formerID = document.formerID
+            // Until their documents are erased, the keys can be listed and revoked.
+            left.keys = document.keys
+            left.isErasing = true
+            let devices = document.devices
+            document = left
+            return devices
+        }
+    }
+
+    /// Runs `body`, which erases a user. Nobody whose document is `erasing` comes back meanwhile.
+    ///
+    /// - Throws: later, if another erasure takes long.
+    package func erasing<Result>(
+        _ user: UserID, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let path = erasurePath(of: user)
+        let file = try systemCalls { () throws(SystemError) in
+            try Files.makeFolder(Files.parent(of: path))
+            return try FileDescriptor.open(path, .update)
+        }
+        guard try systemCalls(file.lock(patience: .seconds(10))) else {
+            throw Failure(
+                .later(seconds: 2), "unable to lock \(path): another user is being erased",
+                cause: FailureCause.busy)
+        }
+        defer { file.unlock() }
+        return try body()
+    }
+
+    /// Refuses a change by which a user comes back, while an erasure runs. After one that was killed, the user
+    /// may come back, until it is repeated.
+    func checkNoErasure(of user: UserID) throws(Failure) {
+        var isRunning = false
+        do throws(SystemError) {
+            let file = try FileDescriptor.open(erasurePath(of: user), .overwrite)
+            // Others may be looking, too.
+            isRunning = try !file.lock(patience: .milliseconds(100))
+            file.unlock()
+        } catch {}  // nobody can hold it
+        guard !isRunning else {
+            throw Failure(
+                .later(seconds: 2), "the user is being erased; try again",
+                cause: FailureCause.busy)
+        }
+    }
+
+    /// What an erasure locks. Users share 256 files.
+    private func erasurePath(of user: UserID) -> String {
+        "\(folder)/locks/erasures/\(user.documentName.shard ?? "00").lock"
     }
 
     /// Removes the looks at other players' games that name the user. They are a cache: the next look makes a
@@ -143,12 +187,16 @@ extension State {
     ) throws(Failure) -> Erased {
         var erased = Erased()
         var unreadable = Skipped(report)
-        guard try !isBack(user) else { return erased }
         // The name of an alias' document is made from the alias.
         try eraseFiles(aliasDocuments.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
             let index = aliasDocuments[named: DocumentName(hash: name)]
-            try index.update { $0.remove(user) }
+            try index.update { (holders) throws(Failure) in
+                // Somebody who has the same id since may have claimed it.
+                let aliases = try users[user].read()?.profile.aliases ?? []
+                guard !aliases.contains(where: { $0.documentName.file == name }) else { return }
+                holders.remove(user)
+            }
             _ = try index.remove { $0.users.isEmpty }
         }
         erased.unreadable = unreadable.count

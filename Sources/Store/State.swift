@@ -121,6 +121,7 @@ package struct State {
 
     package var users: Shelf<UserID, User> {
         shelf("users") { (user, before, after, commit) throws(Failure) in
+            if before.isErasing, !after.isErasing { try checkNoErasure(of: user) }
             try audience.recording(user, before, after, commit)
         }
     }

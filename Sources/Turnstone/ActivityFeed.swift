@@ -194,9 +194,9 @@ package struct ActivityFeed: Equatable, Sendable {
     ) -> Bool {
         guard let sent = shared.taken, !sent.state.isEnd else { return false }
         let again = waiting == nil && taken?.carrier == id ? taken?.state : nil
-        guard let state = waiting ?? again, !state.isEnd, state.aps["alert"] != nil else {
-            return false
-        }
+        guard let state = waiting ?? again, !state.isEnd, state.aps["alert"] != nil,
+            state.expires > now
+        else { return false }
         return !state.isNewer(than: sent.state.place, now: now)
     }
 

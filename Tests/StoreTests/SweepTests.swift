@@ -100,7 +100,7 @@ import Turnstone
 
     @Test(
         "a user who comes back during an erasure keeps what is new, and nothing else",
-        arguments: 0...2)
+        arguments: 0...1)
     func comeBack(afterSteps steps: Int) throws {
         let state = scratch.state
         let player = try #require(PlayerID("1783478"))
@@ -118,13 +118,15 @@ import Turnstone
             try state.registry.bind(token, environment: nil, to: player, at: time)
             new = try keys.create(for: player, description: "", at: time)
         }
-        let devices = try state.takeDevices(of: user)
+        var devices = try state.takeDevices(of: user)
+        // Whoever has no document when the erasure begins may come at any time.
+        _ = try state.eraseDocument(of: user)
+        devices += try state.takeDevices(of: user)
         if steps == 0 { try comeBack() }
         _ = try state.eraseTraces(of: user, devices) { Issue.record($0) }
         if steps == 1 { try comeBack() }
         _ = try state.eraseDocument(of: user)
         _ = try state.eraseAliases(of: user) { Issue.record($0) }
-        if steps == 2 { try comeBack() }
         #expect(try state.registry.users(of: token) == [user])
         #expect(try state.tokens[token].read()?.users == [user])
         #expect(try state.users[user].read()?.devices.map(\.token) == [token])
@@ -141,6 +143,33 @@ import Turnstone
             }
         }
         #expect(lines.count == 1)
+    }
+
+    @Test(
+        "while an erasure runs, its user does not come back; after it, or once it was killed, yes")
+    func refused() throws {
+        let state = scratch.state
+        let player = try #require(PlayerID("1783478"))
+        func comeBack() throws {
+            try state.registry.bind(
+                DeviceToken("aaaa")!, environment: nil, to: player, at: time)
+        }
+        try comeBack()
+        _ = try state.takeDevices(of: UserID(player))
+        let path = scratch.folder.path
+        try state.erasing(UserID(player)) { () throws(Failure) in
+            let failure = Result { try comeBack() }
+            #expect(throws: Failure.self) { try failure.get() }
+            // Others do.
+            let other = Result {
+                try Scratch.open(path).registry.bind(
+                    DeviceToken("bbbb")!, environment: nil, to: PlayerID("7")!, at: time)
+            }
+            #expect(throws: Never.self) { try other.get() }
+        }
+        #expect(try state.tokens[DeviceToken("aaaa")!].read()?.users == [UserID(player)])
+        try comeBack()
+        #expect(try state.registry.users(of: DeviceToken("aaaa")!) == [UserID(player)])
     }
 
     @Test("a document whose lock a program does not let go keeps no other one", arguments: 0...1)

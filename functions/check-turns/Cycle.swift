@@ -20,10 +20,9 @@ final class Cycle {
     /// The players whose looks are under way, and when these began.
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
-    /// How long to wait for a player's lock. A program that hangs may hold those of thousands of players: only
-    /// the first one in a cycle is waited for.
-    private var patience = Cycle.usualPatience
-    private static let usualPatience = Interval.seconds(2)
+    /// The locks of players that were not free. A program that hangs may hold one that thousands of players
+    /// share: only the first one is waited for.
+    private var heldLocks: Set<String> = []
     private var backOff: BackOff?
     /// Whether there are players whose last look did not fail. If so, only their failures can show that OGS
     /// is down.
@@ -110,11 +109,14 @@ final class Cycle {
     private func take(_ outcome: OGSOutcome, of player: PlayerID) throws(Failure) {
         guard let (claim, began) = begun.removeValue(forKey: player) else { return }
         do throws(Failure) {
-            try Lock.waiting(upTo: patience, recording: patience == Self.usualPatience) {
+            let isHeld = heldLocks.contains(state.users[player].lock.file)
+            try Lock.waiting(upTo: isHeld ? .milliseconds(20) : .seconds(2), recording: !isHeld) {
                 () throws(Failure) in try record(outcome, claim, began)
             }
         } catch {
-            if error.cause == FailureCause.busy { patience = .milliseconds(20) }
+            if error.cause == FailureCause.busy {
+                heldLocks.insert(state.users[player].lock.file)
+            }
             // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
             schedule.log.failure(error)
