@@ -75,7 +75,7 @@ import Turnstone
             (#""headings":{"xx-":"a"}"#, "headings: xx- is not a language"),
             (
                 #""web_buttons":[{"id":"a","text":"A","url":"http://e.org"}]"#,
-                "web_buttons must be"
+                "web_buttons: text of each must show something, and url"
             ),
             (
                 #""apns_push_type_override":"voip""#,

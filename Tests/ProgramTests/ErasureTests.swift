@@ -269,9 +269,11 @@ import Turnstone
                                 .utf8) : input,
                     entries: environment.map { "\($0.key)=\($0.value)" })
             }
-            for program in running {
+            for (number, program) in running.enumerated() {
                 let answer = try Answer(event: program.end(timeLimit: 20).stdout)
-                #expect(answer.status == 200 || answer.status == 404, "\(answer.body)")
+                // While the erasure runs, a registration has to be repeated.
+                #expect(
+                    [200, number == 4 ? 404 : 503].contains(answer.status), "\(answer.body)")
             }
         }
         try register(Self.phone, for: Self.player)

@@ -110,6 +110,8 @@ import Turnstone
     @Test("erasing a user erases the alias")
     func erased() throws {
         try claim(alias, for: ann)
+        _ = try scratch.state.takeDevices(of: ann)
+        _ = try scratch.state.eraseDocument(of: ann)
         let erased = try scratch.state.eraseAliases(of: ann) { Issue.record($0) }
         #expect(erased.files == 1)
         #expect(indices.isEmpty)

@@ -343,6 +343,7 @@ import Unix
     func gone() throws {
         try setRole("admin", of: ann)
         let before = try #require(scratch.folder.read(file))
+        _ = try scratch.state.takeDevices(of: ann)
         _ = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
         _ = try scratch.state.eraseDocument(of: ann)
         // What a loss of power may bring back.
@@ -364,6 +365,7 @@ import Unix
         try scratch.folder.write(text, to: file)
         try setRole("admin", of: ann)
         #expect(try roles()["ann"] == ["admin"])
+        _ = try scratch.state.takeDevices(of: ann)
         _ = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
         #expect(try roles()["ann"] == nil)
     }
@@ -527,6 +529,7 @@ import Unix
         try setRole("admin", of: ann)
         let anna = UserID("anna")!
         try setRole("admin", of: anna)
+        _ = try scratch.state.takeDevices(of: ann)
         let erased = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
         #expect(erased.files == 1)
         #expect(try roles() == ["anna": ["admin"]])

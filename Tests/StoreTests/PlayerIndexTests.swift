@@ -478,7 +478,7 @@ import Unix
             _ = try index.compare { _ in }
             _ = index.claim(at: time + .minutes(2), interval: .seconds(30))
             try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
-                _ = try scratch.state.registry.unbind(Scratch.token, from: UserID(player))
+                _ = try scratch.state.takeDevices(of: UserID(player))
                 _ = try scratch.state.eraseTraces(of: UserID(player), []) { _ in }
                 _ = try scratch.state.eraseDocument(of: UserID(player))
             }
