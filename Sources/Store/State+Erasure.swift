@@ -89,9 +89,11 @@ extension State {
         guard !isRunning else {
             throw Failure(
                 .later(seconds: 2), "the user is being erased; try again",
-                cause: FailureCause.busy)
+                cause: Self.erasureRuns)
         }
     }
+
+    static let erasureRuns = "erasing"
 
     /// What an erasure locks. Users share 256 files.
     private func erasurePath(of user: UserID) -> String {

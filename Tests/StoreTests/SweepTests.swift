@@ -160,6 +160,13 @@ import Turnstone
         try state.erasing(UserID(player)) { () throws(Failure) in
             let failure = Result { try comeBack() }
             #expect(throws: Failure.self) { try failure.get() }
+            let leftToken = DeviceToken("cccc")!
+            let new = Result {
+                try state.registry.bind(leftToken, environment: nil, to: player, at: time)
+            }
+            #expect(throws: Failure.self) { try new.get() }
+            let named = Result { try state.tokens[leftToken].read()?.users ?? [] }
+            #expect(throws: Never.self) { #expect(try named.get() == []) }
             // Others do.
             let other = Result {
                 try Scratch.open(path).registry.bind(
