@@ -50,7 +50,7 @@ package struct Aliases {
             try forget(before.filter { !after.contains($0) }, of: user)
             return result
         } catch {
-            if case .refused = error.disposition { try forget(claimed, of: user) }
+            if error.leavesNothing { try forget(claimed, of: user) }
             throw error
         }
     }

@@ -42,7 +42,7 @@ extension Registry {
                 break
             } catch {
                 guard isIndexed else { continue }
-                if case .refused = error.disposition { try forgetInIndices(of: indexed, new) }
+                if error.leavesNothing { try forgetInIndices(of: indexed, new) }
                 throw error
             }
         }

@@ -107,7 +107,7 @@ extension Registry {
             } catch {
                 if lost.isEmpty {
                     try undo(error, commit, known, of: user)
-                } else if isFinal(error) {
+                } else if error.leavesNothing {
                     try giveBack(registration, to: lost, at: time)
                     try commit(known)
                 }
@@ -274,21 +274,13 @@ extension Registry {
         }
     }
 
-    /// Whether a failed registration leaves nothing. After others, indices may name the user: it is repeated.
-    private func isFinal(_ failure: Failure) -> Bool {
-        // The erasure may have passed the index already.
-        if failure.cause == State.erasureRuns { return true }
-        if case .refused = failure.disposition { return true }
-        return false
-    }
-
     /// Removes the traces of a refused registration, for example if other requests took the user's last
     /// places meanwhile.
     private func undo(
         _ failure: Failure, _ commit: (Holders) throws(Failure) -> Void, _ known: Holders,
         of user: UserID
     ) throws(Failure) {
-        guard isFinal(failure), !known.users.contains(user) else { return }
+        guard failure.leavesNothing, !known.users.contains(user) else { return }
         try commit(known)
     }
 

@@ -93,7 +93,7 @@ extension State {
         }
     }
 
-    static let erasureRuns = "erasing"
+    fileprivate static let erasureRuns = "erasing"
 
     /// What an erasure locks. Users share 256 files.
     private func erasurePath(of user: UserID) -> String {
@@ -415,5 +415,16 @@ extension State {
         // An index of version 1 has brought the mark back.
         try remove()
         return isThere ? 1 : 0
+    }
+}
+
+extension Failure {
+    /// Whether a change of a user that failed must leave no name in an index. After other failures it is repeated,
+    /// and finds its own.
+    var leavesNothing: Bool {
+        // The erasure may have passed the index already.
+        if cause == State.erasureRuns { return true }
+        if case .refused = disposition { return true }
+        return false
     }
 }
