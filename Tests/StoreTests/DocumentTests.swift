@@ -163,7 +163,7 @@ import Unix
 
     @Test(
         "a stale view of a document, or of none, is later's business, and nothing is written",
-        .timeLimit(.minutes(1)))
+        .timeLimit(.minutes(15)))
     func stale() throws {
         try update()
         try scratch.remember(5, for: file)
