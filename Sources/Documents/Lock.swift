@@ -178,9 +178,10 @@ package struct Lock: ~Copyable {
                 guard Instant.now < end else { throw busy(place.own) }
             }
             sleep(for: .milliseconds(20))
-            shared = try waiting(upTo: max(.seconds(0), end - Instant.now), recording: true) {
-                () throws(Failure) in try HeldLock.holding(place.file, for: key)
-            }
+            let isRecording = LockContext.current.isRecording
+            shared = try waiting(
+                upTo: max(.seconds(0), end - Instant.now), recording: isRecording
+            ) { () throws(Failure) in try HeldLock.holding(place.file, for: key) }
         }
     }
 

@@ -36,9 +36,7 @@ struct CleanUp {
     /// The environments in which pushes were accepted before this run; `nil` until they are read.
     private var cachedAcceptances: Set<APNsEnvironment>?
     private var items: [Item] = []
-    /// The locks of users that were not free. A program that hangs may hold one that thousands of users share:
-    /// only the first one is waited for.
-    private var heldLocks: Set<String> = []
+    private var locking = ImpatientLocking()
     /// Whether a push was accepted since the last report for `health`.
     private var hasAccepted = false
     /// No report is made before this moment, except at the end of the run.
@@ -157,7 +155,7 @@ struct CleanUp {
         refused = nil
         faults = nil
         refusedEarlier = nil
-        heldLocks = []
+        locking = ImpatientLocking()
         nextReport = .first
     }
 
@@ -231,16 +229,10 @@ struct CleanUp {
         guard let item = items.popLast() else { return nil }
         if isOurFault(item) { return item }
         do throws(Failure) {
-            let isHeld = heldLocks.contains(state.users[item.user].lock.file)
-            try Lock.waiting(upTo: isHeld ? .milliseconds(20) : .seconds(2), recording: !isHeld) {
-                () throws(Failure) in try carryOut(item)
+            try locking.changing(state.users[item.user].lock) { () throws(Failure) in
+                try carryOut(item)
             }
-        } catch {
-            if error.cause == FailureCause.busy {
-                heldLocks.insert(state.users[item.user].lock.file)
-            }
-            log.failure(error)
-        }
+        } catch { log.failure(error) }
         return nil
     }
 

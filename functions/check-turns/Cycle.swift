@@ -20,9 +20,7 @@ final class Cycle {
     /// The players whose looks are under way, and when these began.
     private var begun: [PlayerID: (claim: Claim, at: Timestamp)] = [:]
     private var count = Count()
-    /// The locks of players that were not free. A program that hangs may hold one that thousands of players
-    /// share: only the first one is waited for.
-    private var heldLocks: Set<String> = []
+    private let locking = ImpatientLocking()
     private var backOff: BackOff?
     /// Whether there are players whose last look did not fail. If so, only their failures can show that OGS
     /// is down.
@@ -109,14 +107,10 @@ final class Cycle {
     private func take(_ outcome: OGSOutcome, of player: PlayerID) throws(Failure) {
         guard let (claim, began) = begun.removeValue(forKey: player) else { return }
         do throws(Failure) {
-            let isHeld = heldLocks.contains(state.users[player].lock.file)
-            try Lock.waiting(upTo: isHeld ? .milliseconds(20) : .seconds(2), recording: !isHeld) {
-                () throws(Failure) in try record(outcome, claim, began)
+            try locking.changing(state.users[player].lock) { () throws(Failure) in
+                try record(outcome, claim, began)
             }
         } catch {
-            if error.cause == FailureCause.busy {
-                heldLocks.insert(state.users[player].lock.file)
-            }
             // One player's document must not delay the others, and says nothing about OGS.
             count.failed += 1
             schedule.log.failure(error)
