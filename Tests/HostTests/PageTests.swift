@@ -7,28 +7,28 @@ import Testing
 ///
 /// Not tested here: other browsers, and Chromium's own push service, which needs the network.
 @Suite struct PageTests {
-    @Test func theFilesOfThePageKeepToTheirRules() throws {
-        let check = try CheckScript(running: "page")
+    @Test func theFilesOfThePageKeepToTheirRules() async throws {
+        let check = try await CheckScript(running: "page")
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")
     }
 
-    @Test func aPlayerTurnsNotificationsOnInABrowser() throws {
-        let check = try CheckScript(running: "browser")
+    @Test func aPlayerTurnsNotificationsOnInABrowser() async throws {
+        let check = try await CheckScript(running: "browser")
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")
     }
 
-    @Test func firefoxShowsWhatDeliverPushesToItsOwnSubscription() throws {
-        let check = try CheckScript(running: "browser", ["--firefox"])
+    @Test func firefoxShowsWhatDeliverPushesToItsOwnSubscription() async throws {
+        let check = try await CheckScript(running: "browser", ["--firefox"])
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")
     }
 
-    @Test func theOperatorSeesEachIncidentInWords() throws {
-        let check = try CheckScript(running: "admin")
+    @Test func theOperatorSeesEachIncidentInWords() async throws {
+        let check = try await CheckScript(running: "admin")
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")

@@ -9,14 +9,14 @@ import Turnstone
 /// Not tested here: the own answers of a host in front (`infra/checks/openapi` tests them).
 @Suite struct InterfaceTests {
     @Test("it is up to date, and each program answers its fixtures as it says")
-    func answers() throws {
+    func answers() async throws {
         var lines = ""
         // The pages' files are no part of the interface.
         for name in FixtureName.all where name.program != "page" {
             guard let answer = try answer(to: name) else { continue }
             lines += JSON.line(given(answer, name)) + "\n"
         }
-        let check = try CheckScript(running: "answers", input: lines)
+        let check = try await CheckScript(running: "answers", input: lines)
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")

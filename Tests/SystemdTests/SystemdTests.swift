@@ -5,8 +5,8 @@ import Testing
 ///
 /// Not tested: a machine that starts up, and a kernel without namespaces, where nothing of this can be tried.
 @Suite struct SystemdTests {
-    @Test func unitsAndInstallationWorkInABootedSystemd() throws {
-        let check = try CheckScript(running: "systemd")
+    @Test func unitsAndInstallationWorkInABootedSystemd() async throws {
+        let check = try await CheckScript(running: "systemd")
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")

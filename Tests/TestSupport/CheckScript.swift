@@ -11,12 +11,21 @@ package struct CheckScript {
     package let isComplete: Bool
     package let output: String
 
-    /// Runs a script to its end.
+    /// Runs a script to its end. Each starts servers, and some a browser, so only two run at the same time.
     ///
     /// - Parameter input: the script's standard input.
     package init(
         running name: String, _ arguments: [String] = [], input: String = ""
-    ) throws {
+    ) async throws {
+        self = try await withCheckedThrowingContinuation { done in
+            scripts.addOperation {
+                done.resume(
+                    with: Result { try CheckScript(waitingFor: name, arguments, input: input) })
+            }
+        }
+    }
+
+    private init(waitingFor name: String, _ arguments: [String], input: String) throws {
         let folder = TemporaryFolder()
         try folder.write(input, to: "input")
         let check = Process()
@@ -41,3 +50,10 @@ package struct CheckScript {
         isComplete = lines.contains("ok everything was tried")
     }
 }
+
+/// Not the few threads that all tests share: the scripts wait for most of their time.
+private let scripts = {
+    let queue = OperationQueue()
+    queue.maxConcurrentOperationCount = 2
+    return queue
+}()

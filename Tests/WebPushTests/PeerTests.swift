@@ -8,7 +8,7 @@ import Turnstone
 /// Other people's implementations (`infra/checks/webpush`).
 @Suite struct PeerTests {
     @Test("pywebpush pushes to the simulator, and http-ece reads our messages")
-    func peers() throws {
+    func peers() async throws {
         let encryption = try MessageEncryption()
         var lines = ""
         for length in [0, 1, 255, 256, 3993] {
@@ -22,7 +22,7 @@ import Turnstone
             ]
             lines += String(decoding: JSON.text(line), as: UTF8.self) + "\n"
         }
-        let check = try CheckScript(running: "webpush", input: lines)
+        let check = try await CheckScript(running: "webpush", input: lines)
         if let skipped = check.skipped { try Test.cancel("\(skipped)") }
         #expect(check.failures == [])
         #expect(check.isComplete, "\(check.output)")
