@@ -2,6 +2,7 @@ import JSON
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 /// A user without an external id of OneSignal's routes gets one while something waits: it stays what it was.
 @Suite struct NamedUserTests {
@@ -104,6 +105,29 @@ import Turnstone
         try world.run("deliver")
         #expect(try world.simulator.pushes().filter { $0["accepted"] == true }.count == 2)
         #expect(world.spooled().isEmpty)
+    }
+
+    @Test("who gets an external_id after an erasure has found the user is erased too")
+    func erasure() throws {
+        let (world, id) = try world()
+        let name = try #require(world.state.files().keys.first { $0.hasSuffix("/\(id).json") })
+        let shard = name.split(separator: "/")[1]
+        let path = "\(world.state.path)/locks/erasures/\(shard).lock"
+        try Files.makeFolder(Files.parent(of: path))
+        let lock = try FileDescriptor.open(path, .update)
+        #expect(try lock.tryLock())
+        let place = "/apps/\(Self.app)/users/by/onesignal_id/\(id)"
+        let erasure = try world.startBackend("onesignal-users", world.message("DELETE", place))
+        try world.wait(for: erasure, toOpen: "erasures")
+        try self.name(id, in: world)
+        lock.unlock()
+        let answer = try Answer(event: erasure.end().stdout)
+        #expect(answer.status == 200, "\(answer.body)")
+        #expect(try world.answer("users", "GET", "/api/users/ann").status == 404)
+        let left = world.state.files().filter { file, content in
+            String(decoding: content, as: UTF8.self).contains("\"ann\"") || file.contains("ann.")
+        }
+        #expect(left.isEmpty, "\(left.keys)")
     }
 
     @Test("the history goes on")
