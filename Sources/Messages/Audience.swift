@@ -79,7 +79,7 @@ package struct Audience {
         var filters: [Filter] = []
         for name in names {
             guard let entry = Segments.find(name, among: known) else {
-                throw .unacceptable("there is no segment \(name)")
+                throw Segments.unknown(name)
             }
             filters.append(try Filter(entry.segment.filters))
         }

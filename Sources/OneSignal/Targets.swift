@@ -99,6 +99,7 @@ struct Targets {
         if let filters { members["filters"] = filters }
         if segments.contains(where: { Segments.namesOfAll.contains($0) }) {
             members["everyone"] = true
+            try requireKnown(segments, in: state)
         } else if !segments.isEmpty {
             members["segments"] = JSONValue(texts: segments)
         }
@@ -120,6 +121,16 @@ struct Targets {
                 ("a token in devices", "a token in include_android_reg_ids"),
                 ("filters", filtersName),
             ])
+        }
+    }
+
+    /// - Throws: unacceptable for a name that is neither a segment's nor means everybody.
+    private func requireKnown(_ names: [String], in state: State) throws(Failure) {
+        let names = names.filter { !Segments.namesOfAll.contains($0) }
+        guard !names.isEmpty else { return }
+        let known = try state.segments.all()
+        for name in names where Segments.find(name, among: known) == nil {
+            throw Segments.unknown(name)
         }
     }
 

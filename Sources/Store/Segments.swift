@@ -55,6 +55,11 @@ package struct Segments {
             ?? entries.first { $0.segment.name.utf8.elementsEqual(text.utf8) }
     }
 
+    /// A request names a segment that does not exist.
+    package static func unknown(_ name: String) -> Failure {
+        .unacceptable("there is no segment \(name)")
+    }
+
     /// Makes a segment.
     ///
     /// - Throws: a conflict if there is one of that name, or as many as there may be.
