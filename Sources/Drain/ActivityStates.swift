@@ -13,8 +13,12 @@ struct ActivityStates: RunPart {
     /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
-        let taken = try state.channels[channel].update { document in
-            document.feed?.take(by: id, now: now, turn: 0)
+        let taken = try state.channels[channel].update { (document) throws(Failure) in
+            try document.feed?.keepAlert(
+                from: id, now: now, isInDoubt: push.job.file.isInDoubt(push.delivery),
+                isMissed: { (carrier) throws(Failure) in try spool.isMissed(carrier) },
+                fits: { fits($0, limit(push)) })
+            return document.feed?.take(by: id, now: now, turn: 0)
         }
         return fill(push, taken)
     }
@@ -267,7 +271,11 @@ struct ActivityStates: RunPart {
 
     /// Whether a state fits into a push with any `timestamp`, with its alert's text cut if necessary.
     private func fits(_ aps: JSONObject) -> Bool {
-        payload(aps, Int64.max).cut(to: PushType.liveActivity.payloadLimit) != nil
+        fits(aps, PushType.liveActivity.payloadLimit)
+    }
+
+    private func fits(_ aps: JSONObject, _ limit: Int) -> Bool {
+        payload(aps, Int64.max).cut(to: limit) != nil
     }
 
     private func fill(_ push: Push, _ taken: ActivityFeed.Taken?) -> Verdict? {

@@ -135,14 +135,16 @@ package struct Spool {
 
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
     ///
-    /// - Parameter ids: the ids of the device in receipts.
+    /// - Parameter ids: the ids of the device in receipts; `nil` for a notification to a channel.
     @export(interface)
-    package func isMissed(_ id: String, by ids: [String]) throws(Failure) -> Bool {
+    package func isMissed(_ id: String, by ids: [String]? = nil) throws(Failure) -> Bool {
         for path in try paths(of: id) where path.utf8.starts(with: waiting.utf8) {
             do throws(Failure) {
                 guard let file = try SpoolFile.open(path) else { continue }
                 while let delivery = try file.next() {
-                    guard let device = delivery.device, ids.contains(device) else { continue }
+                    if let ids {
+                        guard let device = delivery.device, ids.contains(device) else { continue }
+                    }
                     return !delivery.isInDoubt
                 }
             } catch {

@@ -208,14 +208,8 @@ extension User {
         guard let index = devices.firstIndex(where: { $0.token == token }),
             var feed = devices[index].activity
         else { return nil }
-        if let last = feed.taken, last.state.aps["alert"] != nil {
-            // A later state goes out in its place, now or, if this is its own carrier, when that one is due.
-            let isReplaced =
-                feed.carrier?.id == carrier
-                ? try isMissed(last.carrier)
-                : last.carrier == carrier && !isInDoubt && last.state.expires > now
-            if isReplaced { feed.keepAlert(fits: fits) }
-        }
+        try feed.keepAlert(
+            from: carrier, now: now, isInDoubt: isInDoubt, isMissed: isMissed, fits: fits)
         guard feed.take(by: carrier, now: now, besides: shared, turn: turn) != nil else {
             devices[index].activity = feed
             return nil

@@ -285,12 +285,25 @@ package struct ActivityFeed: Equatable, Sendable {
         return .carried(carrier)
     }
 
-    /// Lets the waiting state take over the alert of the taken one, whose push was put off and will not be
-    /// sent.
+    /// Lets the waiting state take over the alert of the taken one, if that one's push was put off and is
+    /// replaced: the waiting state goes out in its place, now or, if `id` is the taken one's notification,
+    /// when the waiting state's own is due.
     ///
-    /// - Parameter fits: whether a state can be sent.
-    package mutating func keepAlert(fits: (JSONObject) -> Bool) {
-        if let taken { waiting?.takeAlert(of: taken.state, fits: fits) }
+    /// - Parameters:
+    ///   - id: the notification that is about to take a state.
+    ///   - isInDoubt: whether an earlier attempt of this notification may have arrived.
+    ///   - isMissed: whether a notification waits for another attempt and cannot have arrived yet.
+    ///   - fits: whether a state can be sent.
+    package mutating func keepAlert(
+        from id: String, now: Timestamp, isInDoubt: Bool,
+        isMissed: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
+    ) throws(Failure) {
+        guard let taken, taken.state.aps["alert"] != nil else { return }
+        let isReplaced =
+            carrier?.id == id
+            ? try isMissed(taken.carrier)
+            : taken.carrier == id && !isInDoubt && taken.state.expires > now
+        if isReplaced { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 
     /// Lets the taken state take over an alert of its session that the activity has not got and will not get

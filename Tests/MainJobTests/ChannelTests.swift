@@ -96,6 +96,50 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "an alert that was put off comes with the next update, once, and not with the end",
+        arguments: [
+            (["status": 429], 16, false), (["status": 503], 20 * 60, false),
+            (["status": 429], 0, false), (["status": 503], 0, false), (["status": 429], 16, true),
+        ] as [(JSONObject, Int64, Bool)])
+    func alertPutOff(fault: JSONObject, pause: Int64, isEnd: Bool) throws {
+        let world = try World()
+        let id = try world.makeChannel("none")
+        var command: JSONObject = ["do": "apns-fault", "count": 1]
+        for member in fault.members { command[member.name] = member.value }
+        try world.simulator.perform(command)
+        _ = try world.broadcast(id, 1, ["alert": ["title": "Goal", "body": "1:0"]])
+        try world.run("deliver")
+        // Which of the two the drainer meets first depends on the pause.
+        try world.advance(seconds: pause)
+        _ = try world.broadcast(id, 2, isEnd ? ["event": "end"] : [:])
+        try world.run("deliver")
+        try world.advance(seconds: 60)
+        _ = try world.broadcast(id, 3)
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.broadcasts().map { $0.step } == [2, 3])
+        #expect(try world.broadcasts().map { $0.alert } == (isEnd ? [nil, nil] : ["Goal", nil]))
+        #expect(world.spooled().isEmpty)
+    }
+
+    @Test("an alert that may have arrived does not come a second time")
+    func alertInDoubt() throws {
+        let world = try World()
+        let id = try world.makeChannel("none")
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+        ])
+        _ = try world.broadcast(id, 1, ["alert": ["title": "Goal", "body": "1:0"]])
+        try world.run("deliver")
+        _ = try world.broadcast(id, 2)
+        try world.run("deliver")
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.broadcasts().map { $0.alert }.last == .some(nil))
+    }
+
     @Test("an end is not overtaken: later states are accepted once it has been sent")
     func afterTheEnd() throws {
         let world = try World()

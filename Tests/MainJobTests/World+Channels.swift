@@ -15,6 +15,7 @@ extension World {
         let timestamp: Int64
         let event: String
         let step: Int64
+        let alert: String?
     }
 
     func askChannels(
@@ -88,7 +89,8 @@ extension World {
                 let timestamp = aps["timestamp"]?.integer, let event = aps["event"]?.string,
                 let step = aps["content-state"]?.object?["step"]?.integer
             else { return nil }
-            return Broadcast(timestamp: timestamp, event: event, step: step)
+            let alert = aps["alert"]?.object?["title"]?.string
+            return Broadcast(timestamp: timestamp, event: event, step: step, alert: alert)
         }
     }
 
