@@ -43,6 +43,8 @@ package final class Job {
     var notice: (filling: NoticeFilling, at: Instant)?
     /// The messages of its release that its push shows, and those that they replace; `nil` if it was not loaded.
     var release: (shown: [HeldMessage], hidden: [HeldMessage])?
+    /// How much its release has of its newest message.
+    private(set) var extent = MergedMessages.Extent.all
     /// The messages of its release that are left to be removed; `nil` before its end.
     var unremoved: [HeldMessage]?
     /// Whether the user's document no longer names it as the push that brings the badge.
@@ -152,6 +154,17 @@ package final class Job {
         guard let end, end > notification.expires else { return }
         file.load(notification.push, expires: end)
         notification = file.notification
+    }
+
+    /// Makes its release smaller, so that no message is lost because another one is too large.
+    ///
+    /// - Returns: `false` if that is not possible.
+    func shrinkRelease() -> Bool {
+        guard let release, release.shown.count > 1, let smaller = extent.smaller else {
+            return false
+        }
+        extent = smaller
+        return true
     }
 
     var isPassOver: Bool { open == 0 && (file.isExhausted || isCutShort || damage != nil) }

@@ -1,5 +1,4 @@
 import Documents
-import JSON
 import Messages
 import Spool
 import Store
@@ -388,11 +387,7 @@ final class Releases: RunPart {
                 $0.notification.push.translated(for: language).0.payload(shownOn: spool.service)
             }
             let texts = try run.texts().texts(for: language)
-            content.payload = MergedMessages.payload(payloads, texts)
-            content.overrides = content.overrides.withoutTexts
-            if !fits(content.apnsPayload) {
-                content.payload = MergedMessages.payload(payloads, texts, keepsData: false)
-            }
+            content = MergedMessages.content(content, payloads, texts, job.extent)
             content.priority = messages.map { $0.notification.push.priority }.max() ?? 10
             content.collapseID = nil
             content.isKept = messages.contains { $0.notification.push.isKept }
@@ -406,15 +401,5 @@ final class Releases: RunPart {
     /// When a message in a release expires.
     private func end(of message: Notification, in release: Job) -> Timestamp {
         message.end(within: release.notification.expires)
-    }
-
-    /// Whether a payload is small enough, with any badge and with its text cut if necessary. Its form for FCM
-    /// and for browsers is at most a quarter longer than that for APNs.
-    private func fits(_ payload: Payload) -> Bool {
-        let limit = PushType.alert.payloadLimit
-        let room =
-            (spool.service == .apns ? limit : limit * 3 / 4)
-            - #""badge":-9223372036854775808,"#.utf8.count
-        return payload.cut(to: room) != nil
     }
 }

@@ -41,6 +41,9 @@ extension Verdict {
         meaning = .settled(.refused)
     }
 
+    /// Whether it was not sent, because it is too large even with its text cut.
+    var isTooLarge: Bool { status == nil && reason == "PayloadTooLarge" }
+
     static let expired = Verdict(status: nil, reason: nil, meaning: .settled(.expired))
 
     /// - Parameter reason: what has become untrue since the push was accepted, for receipts and reports.

@@ -44,6 +44,40 @@ extension HeldTests {
         #expect(isEmpty(world))
     }
 
+    @Test(
+        "a message that is too large for a service does not take the others with it",
+        arguments: [
+            [
+                "data": [
+                    "url": .string("https://example.org/" + String(repeating: "u", count: 2000))
+                ]
+            ],
+            ["data": ["a": .string(String(repeating: "x", count: 3950))]],
+            ["data": ["a": .string(String(repeating: "é\"", count: 900))]],
+            ["web": ["data": .string(String(repeating: "x", count: 4060))]],
+            ["android": ["data": ["k": .string(String(repeating: "x", count: 4060))]]],
+            ["thread_id": .string(String(repeating: "t", count: 3900))],
+            ["category": .string(String(repeating: "c", count: 3900))],
+            ["sound": .string(String(repeating: "s", count: 3900))],
+        ] as [JSONObject])
+    func oneIsTooLarge(members: JSONObject) throws {
+        let world = try mutedPlayer()
+        var ids = [try world.sent(["users": ["1"], "title": "Small"])]
+        var large = members
+        large["users"] = ["1"]
+        large["title"] = "Large"
+        ids.append(try world.sent(large))
+        try goOn(world, minutes: 61)
+        for id in ids {
+            let counts = try world.report(id)["counts"]
+            #expect(
+                counts == ["accepted": 3],
+                "\(members.members[0].name): \(String(describing: counts))")
+        }
+        for service in ["fcm", "web"] { #expect(try world.pushes(of: service).count == 1) }
+        #expect(isEmpty(world))
+    }
+
     @Test("more than a hundred messages held on several services each count once in the badge")
     func manyBadges() throws {
         let world = try mutedPlayer()
