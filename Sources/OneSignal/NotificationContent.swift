@@ -120,9 +120,9 @@ struct NotificationContent {
     ///
     /// - Returns: the one for browsers.
     private mutating func takeAddresses(_ fields: inout Fields) throws(Failure) -> String? {
-        let both = try fields.optionalText("url")
-        let apps = try fields.optionalText("app_url") ?? both
-        let own = try fields.optionalText("web_url")
+        let both = try fields.filledText("url")
+        let apps = try fields.filledText("app_url") ?? both
+        let own = try fields.filledText("web_url")
         if own != nil { linkName = "web_url" }
         let browsers = own ?? both.flatMap { WebNotification.isSecureURL($0) ? $0 : nil }
         if let apps, data["url"] == nil { data["url"] = .string(apps) }
@@ -132,15 +132,15 @@ struct NotificationContent {
     }
 
     private mutating func takePictures(_ fields: inout Fields, isShown: Bool) throws(Failure) {
-        let all = try fields.optionalText("global_image")
-        let big = try fields.optionalText("big_picture")
-        let web = try fields.optionalText("chrome_web_image")
+        let all = try fields.filledText("global_image")
+        let big = try fields.filledText("big_picture")
+        let web = try fields.filledText("chrome_web_image")
         if big == nil { pictureNames.android = "global_image" }
         if web == nil { pictureNames.web = "global_image" }
         androidNotification["image"] = (big ?? all).map { .string($0) }
         self.web["image"] = (web ?? all).map { .string($0) }
-        self.web["icon"] = try fields.optionalText("chrome_web_icon").map { .string($0) }
-        self.web["badge"] = try fields.optionalText("chrome_web_badge").map { .string($0) }
+        self.web["icon"] = try fields.filledText("chrome_web_icon").map { .string($0) }
+        self.web["badge"] = try fields.filledText("chrome_web_badge").map { .string($0) }
         let attachments = try fields.object("ios_attachments") ?? all.map { ["id1": .string($0)] }
         guard let attachments else { return }
         apns["att"] = .object(attachments)
@@ -291,7 +291,7 @@ extension Fields {
                 "text": .string(try fields.requiredText("text")),
             ]
             button["icon"] = try fields.optionalText("icon").map { .string($0) }
-            button["url"] = try fields.optionalText("url").map { .string($0) }
+            button["url"] = try fields.filledText("url").map { .string($0) }
             try fields.finish()
             buttons.append(button)
         }

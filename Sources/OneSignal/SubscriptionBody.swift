@@ -72,7 +72,7 @@ package struct SubscriptionBody {
         system = try fields.optionalText("device_os", atMost: Alias.longest)
     }
 
-    private static func platform(_ type: String) throws(Failure) -> Platform {
+    static func platform(_ type: String) throws(Failure) -> Platform {
         switch type {
         case "iOSPush": return .ios
         case "AndroidPush": return .android
@@ -99,8 +99,17 @@ package struct SubscriptionBody {
     ) throws(Failure) -> DeviceToken? {
         let key = try fields.optionalText("web_p256")
         let secret = try fields.optionalText("web_auth")
-        guard let text = try fields.optionalText(name) else { return nil }
+        let hasKeys = [key, secret].contains { $0?.isEmpty == false }
+        guard let text = try fields.optionalText(name) else {
+            guard !hasKeys else {
+                throw .malformed("web_p256 and web_auth require \(fields.path(of: name))")
+            }
+            return nil
+        }
         guard platform == .web else {
+            guard !hasKeys else {
+                throw .malformed("only a browser's subscription has web_p256 and web_auth")
+            }
             guard let token = DeviceToken(text, on: platform),
                 platform == .ios || !text.utf8.starts(with: "https://".utf8)
             else {

@@ -22,15 +22,21 @@ package struct Subscriptions {
     }
 
     /// The subscription with a token, and the user who has it.
+    ///
+    /// - Parameter type: its type, as OneSignal names it.
     @export(interface)
-    package func find(token text: String) throws(Failure) -> (user: UserID, device: Device) {
-        for token in DeviceToken.all(named: text) {
-            for user in try state.registry.users(of: token) {
-                let devices = try state.users[user].read()?.devices ?? []
-                if let device = devices.first(where: { $0.token == token }) {
-                    return (user, device)
-                }
-            }
+    package func find(
+        _ type: String, token text: String
+    ) throws(Failure) -> (user: UserID, device: Device) {
+        let platform = try SubscriptionBody.platform(type)
+        guard platform != .web else {
+            // Its keys belong to its token here, and the path names the endpoint alone.
+            throw unsupported("\(type) in this path", "name the subscription by its id")
+        }
+        guard let token = DeviceToken(text, on: platform) else { throw noSubscription }
+        for user in try state.registry.users(of: token) {
+            let devices = try state.users[user].read()?.devices ?? []
+            if let device = devices.first(where: { $0.token == token }) { return (user, device) }
         }
         throw noSubscription
     }

@@ -103,7 +103,9 @@ struct Targets {
         } else if !segments.isEmpty {
             members["segments"] = JSONValue(texts: segments)
         }
-        guard !members.members.isEmpty else { return (nil, invalid) }
+        try requireKnown(excluded, in: state)
+        let isNobody = excluded.contains { Segments.namesOfAll.contains($0) }
+        guard !members.members.isEmpty, !isNobody else { return (nil, invalid) }
         members["exclude_segments"] = excluded.isEmpty ? nil : JSONValue(texts: excluded)
         var fields = Fields(members)
         do throws(Failure) {

@@ -48,7 +48,8 @@ serve(
         _ = try App(inPathOf: request)
         let subscriptions = try Subscriptions(request)
         return try subscriptions.update { () throws(Failure) in
-            try subscriptions.find(token: request[parameter: "token"])
+            try subscriptions.find(
+                request[parameter: "token_type"], token: request[parameter: "token"])
         }
     })
 
