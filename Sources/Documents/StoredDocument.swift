@@ -280,11 +280,17 @@ package struct StoredDocument<Content: Document> {
         }
         if known == nil, copy != nil { throw missing }
         guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
-        guard known != nil else { throw missing }
+        guard let known else { throw missing }
+        guard !options.isLocal else {
+            throw Failure(
+                .broken,
+                "unable to use \(path): it has revision \(known.revision), but revision \(committed) was committed, so an older copy is in its place. \(remedy)",
+                cause: FailureCause.stale, file: path)
+        }
         throw Failure(
             .later(seconds: 5),
             "unable to read \(path): the file system still shows an older revision than \(committed)",
-            cause: "stale")
+            cause: FailureCause.stale)
     }
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.

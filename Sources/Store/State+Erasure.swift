@@ -43,16 +43,22 @@ extension State {
             }
             return []
         }
-        return try users[user].update { document in
-            var left = User()
-            left.profile.aliases = document.profile.aliases
-            left.formerID = document.formerID
-            // Until their documents are erased, the keys can be listed and revoked.
-            left.keys = document.keys
-            left.isErasing = true
-            let devices = document.devices
-            document = left
-            return devices
+        do throws(Failure) {
+            return try users[user].update { document in
+                var left = User()
+                left.profile.aliases = document.profile.aliases
+                left.formerID = document.formerID
+                // Until their documents are erased, the keys can be listed and revoked.
+                left.keys = document.keys
+                left.isErasing = true
+                let devices = document.devices
+                document = left
+                return devices
+            }
+        } catch {
+            // An older copy in the document's place says nothing about the present devices.
+            guard error.cause == FailureCause.stale, error.isFileSpecific else { throw error }
+            return []
         }
     }
 

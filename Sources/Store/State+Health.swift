@@ -174,6 +174,8 @@ extension State {
             switch reason {
             case FailureCause.corrupt, FailureCause.newer:
                 return !isDocument(try file.readToEnd(limit: Files.longest))
+            case FailureCause.stale:
+                return isStale(path, try file.readToEnd(limit: Files.longest))
             case Errno.inputOutput.name, Errno.tooLarge.name, FailureCause.faulty:
                 _ = try file.readToEnd(limit: Files.longest)
                 return false
@@ -181,6 +183,7 @@ extension State {
             }
         } catch {
             switch error.errno {
+            case .notDirectory where reason == Errno.notDirectory.name: return true
             case .noEntry, .notDirectory:
                 return Files.target(ofLink: path) != nil || reason == "missing" && isMissing(path)
                     || reason == Errno.noAccess.name && !Files.isWritable(folder(above: path))
@@ -217,6 +220,17 @@ extension State {
     /// Whether the name belongs to a file: no folder's name has a dot.
     private func isNameOfFile(_ name: String) -> Bool {
         Files.name(of: name).utf8.contains(UInt8(ascii: "."))
+    }
+
+    /// Whether a document is older than its lock's number.
+    private func isStale(_ path: String, _ bytes: [UInt8]) -> Bool {
+        do throws(JSONError) {
+            let members = try JSON.parse(bytes, depthLimit: JSON.storedDepthLimit).object
+            guard let revision = members?["revision"]?.integer else { return false }
+            do throws(Failure) {
+                return try Lock.committedRevision(at: lock(ofDocumentAt: path)) > revision
+            } catch { return true }
+        } catch { return false }  // it is damaged, which another program will find
     }
 
     private func isMissing(_ path: String) -> Bool {

@@ -9,6 +9,9 @@ package enum FailureCause {
     package static let unreadable = "unreadable"
     /// Reading it failed (`EIO`). It may work later.
     package static let faulty = "faulty"
+    /// A document is older than its lock's number: an older copy is in its place, or a cluster file system
+    /// shows an old state.
+    package static let stale = "stale"
     /// Another process uses it.
     package static let busy = "busy"
 }

@@ -91,6 +91,54 @@ extension UnusableFilesTests {
         #expect(!body.contains("no folder") && !body.contains(folder), "\(body)")
     }
 
+    @Test(
+        "an older copy in a document's place is named, until an operator lets it begin anew or erases the user",
+        arguments: ["lock", "erasure"])
+    func olderCopy(remedy: String) throws {
+        let old = try #require(state.read(document("ann")))
+        let tag = #"{"tags": {"role": "admin"}}"#
+        for _ in 0..<2 {
+            #expect(try ask("users", "PATCH", "/api/users/ann", tag).answer.status == 200)
+        }
+        try state.write(old, to: document("ann"))
+        try give()
+        let (answer, log) = try ask("users", "PATCH", "/api/users/ann", tag)
+        #expect(answer.status == 500 && log.contains("truncate"), "\(answer) \(log)")
+        #expect(try health().contains("\(document("ann")) (stale)"))
+        #expect(try ask("users", "PATCH", "/api/users/bob", tag).answer.status == 200)
+        if remedy == "lock" {
+            try state.write("", to: "\(document("ann")).lock")
+            try give()
+            #expect(try ask("users", "PATCH", "/api/users/ann", tag).answer.status == 200)
+        } else {
+            #expect(try ask("users", "DELETE", "/api/users/ann").answer.status == 200)
+            #expect(try ask("users", "GET", "/api/users/ann").answer.status == 404)
+        }
+        #expect(try !health().contains("ann"))
+    }
+
+    @Test(
+        "a file in the place of a folder of locks or credentials is named",
+        arguments: ["locks", "locks/users", "credentials"])
+    func fileForFolder(folder: String) throws {
+        let path = "\(state.path)/\(folder)"
+        try? FileManager.default.removeItem(atPath: path)
+        try state.write("", to: folder)
+        try give()
+        if folder == "credentials" {
+            _ = try ask("notify", "POST", "/api/notify", #"{"users": ["ann"], "title": "T"}"#)
+            _ = try Programs.run(
+                "deliver", environment: installation.environment, timeLimit: 30)
+        } else {
+            let answer = try ask("users", "PATCH", "/api/users/ann", "{}").answer
+            #expect(answer.status == 500, "\(answer)")
+        }
+        let body = try health()
+        #expect(body.contains("files unusable") && body.contains(folder), "\(body)")
+        unlink(path)
+        #expect(try !health().contains("files unusable"))
+    }
+
     @Test("a folder of the index of users that cannot be entered puts changes off, and is named")
     func audience() throws {
         let count = #"{"everyone": true}"#
