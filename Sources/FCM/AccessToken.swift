@@ -9,6 +9,8 @@ package struct AccessToken: Equatable, Sendable {
     package let expires: Timestamp
     /// Whether it replaced a token that FCM refused before its time.
     package let isReplacement: Bool
+    /// Whether FCM has refused it.
+    package var isRefused = false
 
     package init(
         text: String, fetched: Timestamp, expires: Timestamp, isReplacement: Bool = false
@@ -39,13 +41,16 @@ package struct AccessToken: Equatable, Sendable {
         self.init(
             text: text, fetched: fetched, expires: expires,
             isReplacement: members["replacement"]?.bool ?? false)
+        isRefused = members["refused"]?.bool ?? false
     }
 
     /// Moments are in milliseconds since 1970.
     var members: JSONObject {
-        [
+        var members: JSONObject = [
             "text": .string(text), "fetched": JSONValue(fetched), "expires": JSONValue(expires),
             "replacement": .bool(isReplacement),
         ]
+        members["refused"] = isRefused ? true : nil
+        return members
     }
 }

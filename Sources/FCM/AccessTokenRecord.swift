@@ -1,3 +1,4 @@
+import PushServices
 import Turnstone
 import Unix
 
@@ -66,15 +67,16 @@ package struct AccessTokenRecord: Equatable, Sendable {
     package mutating func decide(
         rejected: String?, holder: Holder, now: Timestamp
     ) -> Decision {
-        let usable = token.flatMap { $0.isValid(at: now) && $0.text != rejected ? $0 : nil }
+        if let rejected, token?.text == rejected { token?.isRefused = true }
+        let usable = token.flatMap { $0.isValid(at: now) && !$0.isRefused ? $0 : nil }
         if let usable, now < usable.renewal {
             return .use(usable, min(usable.renewal - now, .minutes(1)))
         }
-        if let token, token.text == rejected, token.isReplacement {
+        if let token, token.isRefused, token.isReplacement {
             let end = token.fetched + Self.replacementLife
             // A moment further ahead comes from a clock that was ahead.
             if now < end, token.fetched <= now + .minutes(1) {
-                return .fail(reason: "FCM refuses a new access token", end - now)
+                return .fail(reason: FCMSettings.refusedToken, end - now)
             }
         }
         if let failure, failure.holds(at: now) {
@@ -91,10 +93,10 @@ package struct AccessTokenRecord: Equatable, Sendable {
     }
 
     /// Records a fetched token.
-    mutating func succeed(_ grant: TokenGrant, rejected: String?, now: Timestamp) {
+    mutating func succeed(_ grant: TokenGrant, now: Timestamp) {
         token = AccessToken(
             text: grant.text, fetched: now, expires: now + grant.life,
-            isReplacement: rejected != nil && token?.text == rejected)
+            isReplacement: token?.isRefused == true)
         claim = nil
         failure = nil
     }

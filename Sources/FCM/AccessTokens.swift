@@ -112,10 +112,10 @@ package final class AccessTokens {
     }
 
     private func finish(_ result: Result<TokenGrant, TokenFailure>) throws(Failure) {
-        let (rejected, holder) = (rejected, holder)
+        let holder = holder
         _ = try store.update { record, moment in
             switch result {
-            case .success(let grant): record.succeed(grant, rejected: rejected, now: moment)
+            case .success(let grant): record.succeed(grant, now: moment)
             case .failure(let failed): record.fail(failed, holder: holder, now: moment)
             }
             return nil

@@ -46,7 +46,9 @@ extension Examination {
     private func action(for stop: DeliveryStop) -> String {
         let waits = "Accepted notifications wait."
         let isFCM = PushService(rawValue: stop.service) == .fcm
-        if isFCM, stop.reason.hasPrefix(FCMSettings.noToken) {
+        if isFCM,
+            stop.reason.hasPrefix(FCMSettings.noToken) || stop.reason == FCMSettings.refusedToken
+        {
             return
                 "Check the service account (FCM_SERVICE_ACCOUNT), this machine's clock and its network. \(waits)"
         }

@@ -39,6 +39,7 @@ package struct FCMSettings {
     ///
     /// - Parameter reason: why, such as `ECONNREFUSED`, or that no access token is available.
     package func noConnection(_ reason: String) -> String {
+        guard reason != Self.refusedToken else { return reason }
         guard reason.hasPrefix(Self.noToken) else {
             return "no connection to FCM at \(address.fault(reason, authorities: "FCM_CA_FILE"))"
         }
@@ -49,6 +50,9 @@ package struct FCMSettings {
 
     /// How the reason begins if no access token is available.
     package static let noToken = "no access token: "
+
+    /// The reason if FCM refuses an access token, and the one that replaced it.
+    package static let refusedToken = "FCM refuses a new access token"
 
     /// Identifies these settings. A message that is refused with some settings may be accepted with others.
     package var fingerprint: String { digest([address.authority]) }

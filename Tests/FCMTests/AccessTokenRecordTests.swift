@@ -12,7 +12,7 @@ import Unix
 
     private func record(age: Interval, _ grant: TokenGrant? = nil) -> AccessTokenRecord {
         var record = AccessTokenRecord()
-        record.succeed(grant ?? hour, rejected: nil, now: Self.now - age)
+        record.succeed(grant ?? hour, now: Self.now - age)
         return record
     }
 
@@ -82,7 +82,7 @@ import Unix
         var record = record(age: .seconds(1))
         #expect(record.decide(rejected: "t1", holder: a, now: Self.now) == .fetch(nil))
         #expect(record.decide(rejected: "t1", holder: b, now: Self.now) == .wait(nil))
-        record.succeed(TokenGrant(text: "t2", life: .hours(1)), rejected: "t1", now: Self.now)
+        record.succeed(TokenGrant(text: "t2", life: .hours(1)), now: Self.now)
         let second = try #require(record.token)
         #expect(
             record.decide(rejected: "t1", holder: b, now: Self.now) == .use(second, .minutes(1)))
@@ -91,6 +91,26 @@ import Unix
                 == .fail(reason: "FCM refuses a new access token", .minutes(4)))
         #expect(
             record.decide(rejected: "t2", holder: b, now: Self.now + .minutes(5)) == .fetch(nil))
+    }
+
+    @Test("a refused token is used by no process, also once it was stored and read")
+    func refusedForAll() throws {
+        var record = record(age: .seconds(1))
+        _ = record.decide(rejected: "t1", holder: a, now: Self.now)
+        record.succeed(TokenGrant(text: "t2", life: .hours(1)), now: Self.now)
+        _ = record.decide(rejected: "t2", holder: a, now: Self.now)
+        var members = JSONObject()
+        record.write(to: &members)
+        var stored = AccessTokenRecord(members)
+        #expect(
+            stored.decide(rejected: nil, holder: b, now: Self.now + .minutes(1))
+                == .fail(reason: "FCM refuses a new access token", .minutes(4)))
+        #expect(stored.decide(rejected: nil, holder: b, now: Self.now + .minutes(5)) == .fetch(nil))
+        stored.succeed(TokenGrant(text: "t3", life: .hours(1)), now: Self.now + .minutes(5))
+        _ = stored.decide(rejected: "t3", holder: b, now: Self.now + .minutes(5))
+        #expect(
+            stored.decide(rejected: nil, holder: a, now: Self.now + .minutes(6))
+                == .fail(reason: "FCM refuses a new access token", .minutes(4)))
     }
 
     @Test("a failed fetch holds all processes back, for longer each time, and success ends that")
@@ -106,7 +126,7 @@ import Unix
             now = now + .seconds(seconds)
         }
         #expect(record.decide(rejected: nil, holder: b, now: now) == .fetch(nil))
-        record.succeed(hour, rejected: nil, now: now)
+        record.succeed(hour, now: now)
         #expect(record.failure == nil && record.claim == nil)
     }
 
