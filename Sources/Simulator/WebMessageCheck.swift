@@ -37,6 +37,13 @@ enum WebMessageCheck {
             }
             guard rule(member.value) else { throw bad("\(member.name) is of the wrong kind") }
         }
+        // Notifications API, *create a notification with a settings object*: a TypeError.
+        if notification["silent"] == true, notification["vibrate"] != nil {
+            throw bad("it is silent, and vibrates")
+        }
+        if notification["renotify"] == true, notification["tag"]?.string?.isEmpty != false {
+            throw bad("renotify needs a tag")
+        }
         return message
     }
 

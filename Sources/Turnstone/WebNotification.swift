@@ -18,6 +18,9 @@ package enum WebNotification {
                 throw .malformed("\(place) must be \(rule.kind.rawValue)")
             }
         }
+        if members["silent"] == true, let vibrate = members["vibrate"], vibrate != .null {
+            throw .malformed("\(name) must not have vibrate if it is silent")
+        }
     }
 
     /// Whether a text is an absolute https URL; it may have a fragment.

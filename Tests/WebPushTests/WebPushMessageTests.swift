@@ -180,6 +180,27 @@ import Turnstone
     }
 
     @Test(
+        "no combination of members that browsers refuse is sent",
+        arguments: [
+            (#"{"vibrate": [200, 100]}"#, nil, ["vibrate"]),
+            (#"{"vibrate": [200], "silent": false}"#, nil, ["silent", "vibrate"]),
+            (#"{"renotify": true}"#, nil, ["silent"]),
+            (#"{"renotify": true}"#, "c", ["renotify", "silent", "tag"]),
+            (#"{"renotify": true, "tag": "t"}"#, nil, ["renotify", "silent", "tag"]),
+            (#"{"renotify": true, "tag": ""}"#, nil, ["silent", "tag"]),
+        ] as [(String, String?, [String])])
+    func combinations(text: String, collapseID: String?, names: [String]) throws {
+        let overrides = try #require(try JSON.parse(Array(text.utf8)).object)
+        var content = content(["alert": "x"])
+        content.collapseID = collapseID
+        let message = try WebPushMessage(content, overrides: overrides, home: home)
+        let shown = try #require(
+            try JSON.parse(message.bytes).object?["notification"]?.object)
+        let combined = ["renotify", "silent", "tag", "vibrate"].filter { shown[$0] != nil }
+        #expect(combined == names)
+    }
+
+    @Test(
         "a wrong member would make Safari show nothing",
         arguments: [
             (#"{"titel": "x"}"#, "web.titel"), (#"{"title": ""}"#, "web.title"),
@@ -194,7 +215,9 @@ import Turnstone
                 #"{"actions": [{"action": "a", "title": "t", "navigate": "https://a.b", "x": 1}]}"#,
                 "web.actions"
             ),
-            (#"{"vibrate": [1, "2"]}"#, "web.vibrate"), (#"{"timestamp": "now"}"#, "web.timestamp"),
+            (#"{"vibrate": [1, "2"]}"#, "web.vibrate"),
+            (#"{"vibrate": [1], "silent": true}"#, "web"),
+            (#"{"timestamp": "now"}"#, "web.timestamp"),
         ])
     func overrides(text: String, name: String) throws {
         let members = try #require(try JSON.parse(Array(text.utf8)).object)
