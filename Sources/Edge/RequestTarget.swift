@@ -6,12 +6,7 @@ import Turnstone
 /// - Throws: malformed if it is ambiguous: bad percent-encoding, NUL, dot segments, or bytes that are not
 ///   UTF-8.
 func path(ofTarget target: String) throws(Failure) -> [String] {
-    var bytes = Array(target.utf8)[...]
-    if let scheme = schemeEnd(bytes) {
-        bytes = bytes[scheme...].drop { $0 != UInt8(ascii: "/") }
-    }
-    let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-    let raw = String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
+    let raw = encodedPath(ofTarget: target)
     guard raw.utf8.first == UInt8(ascii: "/") else {
         throw .malformed(
             target.isEmpty
@@ -34,6 +29,16 @@ func path(ofTarget target: String) throws(Failure) -> [String] {
         path.append(decoded)
     }
     return path
+}
+
+/// The path of a request target as it was sent, percent-encoded.
+func encodedPath(ofTarget target: String) -> String {
+    var bytes = Array(target.utf8)[...]
+    if let scheme = schemeEnd(bytes) {
+        bytes = bytes[scheme...].drop { $0 != UInt8(ascii: "/") }
+    }
+    let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
+    return String(decoding: bytes[..<(end ?? bytes.endIndex)], as: UTF8.self)
 }
 
 /// The part of a target after its question mark.

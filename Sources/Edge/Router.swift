@@ -31,8 +31,11 @@ struct Router {
     /// do, the form is OneSignal's if one of its routes begins in the path, and otherwise that of the API if
     /// the path contains its prefix, possibly after a host's.
     func errorForm(at target: String) -> ErrorForm {
-        var sent: [String] = []
-        do throws(Failure) { sent = try path(ofTarget: target) } catch {}  // no path: no prefix
+        let sent: [String]
+        do throws(Failure) { sent = try path(ofTarget: target) } catch {
+            // The parts that can be read tell whose path it is.
+            sent = segments(of: encodedPath(ofTarget: target))
+        }
         let found = fitting(sent)
         let deciding = found.isEmpty ? routes : found.map { $0.pattern }
         if let first = deciding.first?.errorForm,

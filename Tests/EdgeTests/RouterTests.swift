@@ -70,6 +70,7 @@ import Turnstone
             ("/players/1/on_focus", true), ("/api/v1/players/1/2/3", true), ("/x/players", true),
             ("/apps/1/nothing", true), ("/api/players/1/2", false),
             ("/api/users/ann/players", false), ("/nothing", false), ("/api/v1/nothing", false),
+            ("/players/%FF", true), ("/apps/1/%/x", true), ("/apps/../x", true), ("/%FF", false),
         ])
     func oneSignals(target: String, isTheirs: Bool) {
         let theirs = [
@@ -119,6 +120,7 @@ import Turnstone
             ("/go/api", true),
             ("/check/api", false), ("/api/register", false), ("/api/register/8086", false),
             ("/nothing", false), ("/apis", false), ("/api%2Fnotify", false), ("", false),
+            ("/api/%FF", true), ("/%FF", false),
         ])
     func form(target: String, isAPI: Bool) {
         #expect((Self.all.errorForm(at: target) == .api) == isAPI)
