@@ -64,9 +64,15 @@ final class Settlement: RunPart {
                 return queue.putBack((job, push.original))
             }
             job.retry(notBefore: now + pause, because: verdict.reason)
-        case .settled(let outcome): settle(push, verdict, outcome, isSent: isSent)
+        case .settled(let outcome):
+            if verdict.isTooLarge, job.shrinkRelease() {
+                intake.log.append(notSent: push.delivery, in: job.file)
+                return queue.putBack((job, push.original))
+            }
+            settle(push, verdict, outcome, isSent: isSent)
         case .later(let interval):
-            if isUnanswered(push, isSent) { service.didPutOff(push, verdict) }
+            // While a connection that ended without an answer is not opened again, there is trouble.
+            if isAsked(push, isSent) { service.didPutOff(push, verdict) }
             if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
             // Its user may leave the device before the push is repeated.
             if job.isForPlayer, job.file.isInDoubt(push.delivery), let token = push.delivery.token {
@@ -84,7 +90,11 @@ final class Settlement: RunPart {
 
     /// Whether the push service was asked and did not decide: it was too busy, or the answer was lost.
     private func isUnanswered(_ push: Push, _ isSent: Bool) -> Bool {
-        isSent && service.provider.isOwn(push) && !run.isEnding && service.provider.trouble == nil
+        isAsked(push, isSent) && service.provider.trouble == nil
+    }
+
+    private func isAsked(_ push: Push, _ isSent: Bool) -> Bool {
+        isSent && service.provider.isOwn(push) && !run.isEnding
     }
 
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {

@@ -63,6 +63,27 @@ import Unix
     }
 
     @Test(
+        "a push service that breaks off for an installation's only message is seen",
+        arguments: [
+            ["do": "apns-fault", "kind": "drop"],
+            ["do": "apns-fault", "kind": "drop", "accepted": true],
+            ["do": "fcm-fault", "kind": "drop"],
+        ] as [JSONObject])
+    func brokenForOne(fault: JSONObject) throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform(fault)
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        try deliver(world, minutes: 12)
+        let found = try messages(of: world)
+        #expect(found.count == 1 && found[0].contains("has answered no push"), "\(found)")
+        try world.simulator.perform(["do": "clear"])
+        try world.advance(seconds: 1800)
+        try deliver(world, minutes: 2)
+        #expect(try messages(of: world) == [])
+    }
+
+    @Test(
         "health names a document's lock that a process does not let go",
         arguments: [("users", false), ("users", true), ("tokens", false)])
     func heldLock(shelf: String, isMetByDrainer: Bool) throws {
