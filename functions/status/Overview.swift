@@ -19,14 +19,10 @@ struct Overview {
 
     init(_ request: Request) { self.request = request }
 
-    /// - Throws: misconfigured if there is no state folder to look at.
     func answer() throws(Failure) -> JSONObject {
         var answer: JSONObject = ["success": true, "at": .string(CalendarDate(now).text)]
         let state: State
         do throws(Failure) { state = try State(request.variables) } catch {
-            guard error.disposition != .misconfigured || error.cause == State.untested else {
-                throw error
-            }
             Log().failure(error)
             let problem = Problem(stateFault: error, of: request.variables.stateFolder)
             answer["ready"] = false
