@@ -302,6 +302,17 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
+    /// Renames an older copy that is in the document's place, as if it were damaged.
+    package func setAsideOlderCopy() throws(Failure) {
+        try Lock.holding(lock) { (lock) throws(Failure) in
+            let known = try bytes().flatMap { (bytes) throws(Failure) in
+                try Stored<Content>(bytes, path)
+            }
+            guard let known, try known.revision < lock.committedRevision() else { return }
+            _ = setAsideLocked()
+        }
+    }
+
     private func setAsideLocked() -> Failure {
         let copy = "\(path)\(Self.copyMark)\(Timestamp.systemNow.milliseconds)"
         do throws(SystemError) {

@@ -13,11 +13,18 @@ struct ActivityStates: RunPart {
     /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
+        // Its verdict tells whether this state must take its alert over.
+        if let taken = try state.channels[channel].read()?.feed?.taken, taken.carrier != id,
+            taken.state.aps["alert"] != nil, taken.state.expires > now,
+            intake.hasInHand(taken.carrier)
+        {
+            return .soon
+        }
         let taken = try state.channels[channel].update { (document) throws(Failure) in
             try document.feed?.keepAlert(
                 from: id, now: now, isInDoubt: push.job.file.isInDoubt(push.delivery),
                 isMissed: { (carrier) throws(Failure) in try spool.isMissed(carrier) },
-                fits: { fits($0, limit(push)) })
+                fits: { fits($0, in: limit(push)) })
             return document.feed?.take(by: id, now: now, turn: 0)
         }
         return fill(push, taken)
@@ -71,7 +78,7 @@ struct ActivityStates: RunPart {
                 isMissed: { (carrier) throws(Failure) in
                     try spool.isMissed(carrier, by: device.ids)
                 },
-                fits: fits)
+                fits: { fits($0) })
         }
         if let pause { return .behind(for: pause) }
         return fill(push, taken)
@@ -123,7 +130,7 @@ struct ActivityStates: RunPart {
         var lacksAlert = false
         if let feed, own.state.aps["alert"] == nil, !own.state.isEnd {
             lacksAlert = try !hasGotAlert(of: feed, push, on: device)
-            if lacksAlert { own = feed.alerting(own, fits: fits) }
+            if lacksAlert { own = feed.alerting(own, fits: { fits($0) }) }
         }
         var isOwn = own.state.inherited != shared.state.inherited
         if let activity = device.activity {
@@ -141,7 +148,8 @@ struct ActivityStates: RunPart {
             if merged.state.aps["alert"] != nil {
                 var silent = activity
                 silent.dropAlerts(upTo: .max)
-                let others = silent.merged(into: own, now: now, after: feed?.lastAlert, fits: fits)
+                let others = silent.merged(
+                    into: own, now: now, after: feed?.lastAlert, fits: { fits($0) })
                 takesAlert = others?.state.aps["alert"] == nil
             }
             push.ownAlert = takesAlert ? (user, activity.number) : nil
@@ -228,7 +236,8 @@ struct ActivityStates: RunPart {
             isMissed = try spool.isMissed(last.carrier, by: device.ids)
         }
         return own.merged(
-            into: shared, now: now, after: session?.lastAlert, isMissed: isMissed, fits: fits)
+            into: shared, now: now, after: session?.lastAlert, isMissed: isMissed,
+            fits: { fits($0) })
     }
 
     /// Records that a push of a session has brought a listener the alerts of its own states.
@@ -270,11 +279,9 @@ struct ActivityStates: RunPart {
     }
 
     /// Whether a state fits into a push with any `timestamp`, with its alert's text cut if necessary.
-    private func fits(_ aps: JSONObject) -> Bool {
-        fits(aps, PushType.liveActivity.payloadLimit)
-    }
-
-    private func fits(_ aps: JSONObject, _ limit: Int) -> Bool {
+    private func fits(
+        _ aps: JSONObject, in limit: Int = PushType.liveActivity.payloadLimit
+    ) -> Bool {
         payload(aps, Int64.max).cut(to: limit) != nil
     }
 

@@ -71,7 +71,7 @@ final class Settlement: RunPart {
             }
             settle(push, verdict, outcome, isSent: isSent)
         case .later(let interval):
-            // While a connection that ended without an answer is not opened again, there is trouble.
+            // Also during trouble: a connection that broke off is trouble until it is opened again.
             if isAsked(push, isSent) { service.didPutOff(push, verdict) }
             if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
             // Its user may leave the device before the push is repeated.
@@ -93,6 +93,7 @@ final class Settlement: RunPart {
         isAsked(push, isSent) && service.provider.trouble == nil
     }
 
+    /// Whether the push was handed to the installation's own push service.
     private func isAsked(_ push: Push, _ isSent: Bool) -> Bool {
         isSent && service.provider.isOwn(push) && !run.isEnding
     }

@@ -32,7 +32,7 @@ extension Fields {
 
     /// Refuses Liquid, in which OneSignal replaces names with the user's tags and more (*Using Liquid syntax*):
     /// sent as it is, it would show its braces to everybody.
-    private func refuseLiquid(in text: String, of name: String) throws(Failure) {
+    func refuseLiquid(in text: String, of name: String) throws(Failure) {
         let hasLiquid = zip(text.utf8, text.utf8.dropFirst()).contains { first, second in
             first == UInt8(ascii: "{") && (second == first || second == UInt8(ascii: "%"))
         }

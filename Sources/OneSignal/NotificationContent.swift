@@ -90,7 +90,13 @@ struct NotificationContent {
                 "apns_push_type_override \(type)",
                 "send it with push_type of /api/notify to devices with tokens of that kind")
         }
-        if let alert = try fields.object("apns_alert") { apns["aps"] = ["alert": .object(alert)] }
+        if let alert = try fields.object("apns_alert") {
+            for member in alert.members {
+                guard let text = member.value.string else { continue }
+                try fields.refuseLiquid(in: text, of: "apns_alert.\(member.name)")
+            }
+            apns["aps"] = ["alert": .object(alert)]
+        }
     }
 
     private mutating func takeAndroid(_ fields: inout Fields) throws(Failure) {
@@ -143,6 +149,10 @@ struct NotificationContent {
         self.web["badge"] = try fields.filledText("chrome_web_badge").map { .string($0) }
         let attachments = try fields.object("ios_attachments") ?? all.map { ["id1": .string($0)] }
         guard let attachments else { return }
+        for member in attachments.members {
+            guard let address = member.value.string else { continue }
+            try fields.refuseLiquid(in: address, of: "ios_attachments.\(member.name)")
+        }
         apns["att"] = .object(attachments)
         // Only an extension of the app can show it.
         if isShown { message["mutable_content"] = message["mutable_content"] ?? true }
@@ -286,9 +296,10 @@ extension Fields {
                 throw .malformed("\(name)[\(place)] must be an object")
             }
             var fields = Fields(members, of: "\(name)[\(place)]")
+            let text = try fields.requiredText("text")
+            try fields.refuseLiquid(in: text, of: "text")
             var button: JSONObject = [
-                "id": .string(try fields.requiredText("id")),
-                "text": .string(try fields.requiredText("text")),
+                "id": .string(try fields.requiredText("id")), "text": .string(text),
             ]
             button["icon"] = try fields.optionalText("icon").map { .string($0) }
             button["url"] = try fields.filledText("url").map { .string($0) }

@@ -36,7 +36,8 @@ package struct Subscriptions {
         guard let token = DeviceToken(text, on: platform) else { throw noSubscription }
         for user in try state.registry.users(of: token) {
             let devices = try state.users[user].read()?.devices ?? []
-            if let device = devices.first(where: { $0.token == token }) { return (user, device) }
+            let device = devices.first { $0.token == token && $0.platform == platform }
+            if let device { return (user, device) }
         }
         throw noSubscription
     }

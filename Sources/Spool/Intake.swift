@@ -11,6 +11,10 @@ package final class Intake {
     let checkpoint: Checkpoint
     /// The notifications in hand, by id.
     var held: [String: SpoolFile] = [:]
+
+    /// Whether a notification is in hand.
+    package func hasInHand(_ id: String) -> Bool { held[id] != nil }
+
     /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` and
     /// ``mayHaveArrived(_:onAnyOf:)`` were asked about: at most a hundred thousand devices in all, unless one
     /// notification has more.

@@ -32,9 +32,10 @@ extension ReceiptLog {
         append(line.end())
     }
 
-    /// Records that a push was not sent after all.
+    /// Records that a push was not sent after all. If an earlier drainer may have sent it, it stays in doubt.
     package func append(notSent delivery: Delivery, in file: SpoolFile) {
         flushSending()
+        guard !file.progress.unanswered.contains(delivery.number) else { return }
         var line = begin(file)
         line.add("n", delivery.number)
         line.add("not_sent", true)

@@ -56,8 +56,9 @@ extension State {
                 return devices
             }
         } catch {
-            // An older copy in the document's place says nothing about the present devices.
             guard error.cause == FailureCause.stale, error.isFileSpecific else { throw error }
+            // What it says is not true any more: it is erased like a damaged document.
+            try users[user].setAsideOlderCopy()
             return []
         }
     }

@@ -298,11 +298,9 @@ package struct ActivityFeed: Equatable, Sendable {
         from id: String, now: Timestamp, isInDoubt: Bool,
         isMissed: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) {
-        guard let taken, taken.state.aps["alert"] != nil else { return }
+        guard let taken, taken.state.aps["alert"] != nil, taken.state.expires > now else { return }
         let isReplaced =
-            carrier?.id == id
-            ? try isMissed(taken.carrier)
-            : taken.carrier == id && !isInDoubt && taken.state.expires > now
+            carrier?.id == id ? try isMissed(taken.carrier) : taken.carrier == id && !isInDoubt
         if isReplaced { waiting?.takeAlert(of: taken.state, fits: fits) }
     }
 

@@ -39,6 +39,9 @@ package enum MergedMessages {
         return content
     }
 
+    /// The newest message's payload, with an alert that gives the number of messages and names the newest
+    /// three.
+    ///
     /// - Parameter keepsData: whether to keep the newest payload's members beside `aps`.
     package static func payload(
         _ payloads: [Payload], _ texts: TurnTexts = .english, keepsData: Bool = true

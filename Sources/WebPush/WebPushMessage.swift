@@ -41,7 +41,7 @@ package struct WebPushMessage: Equatable, Sendable {
             if notification["navigate"] == nil { notification["navigate"] = .string(home) }
             // Browsers refuse both combinations (Notifications API, *create a notification with a settings
             // object*). Without a tag, nothing is replaced, so there is nothing to alert to again.
-            if overrides["vibrate"] != nil, overrides["silent"] == nil {
+            if notification["vibrate"] != nil, overrides["silent"] == nil {
                 notification["silent"] = nil
             }
             if notification["tag"]?.string?.isEmpty != false { notification["renotify"] = nil }

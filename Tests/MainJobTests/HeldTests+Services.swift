@@ -66,15 +66,23 @@ extension HeldTests {
         var large = members
         large["users"] = ["1"]
         large["title"] = "Large"
+        large["badge"] = "+1"
         ids.append(try world.sent(large))
+        try world.run("deliver")
         try goOn(world, minutes: 61)
+        let name = members.members[0].name
         for id in ids {
-            let counts = try world.report(id)["counts"]
-            #expect(
-                counts == ["accepted": 3],
-                "\(members.members[0].name): \(String(describing: counts))")
+            let report = try world.report(id)
+            #expect(report["counts"] == ["accepted": 3], "\(name): \(report)")
         }
         for service in ["fcm", "web"] { #expect(try world.pushes(of: service).count == 1) }
+        let shown = try #require(try payloads(world).last)
+        #expect(shown["aps"]?.object?["alert"]?.object?["title"] == "2 new notifications")
+        #expect(shown["aps"]?.object?["badge"] == 1)
+        // What is too large for another service stays.
+        if members["thread_id"] != nil {
+            #expect(shown["aps"]?.object?["thread-id"] == members["thread_id"])
+        }
         #expect(isEmpty(world))
     }
 

@@ -183,6 +183,7 @@ import Turnstone
         "no combination of members that browsers refuse is sent",
         arguments: [
             (#"{"vibrate": [200, 100]}"#, nil, ["vibrate"]),
+            (#"{"vibrate": null}"#, nil, ["silent"]),
             (#"{"vibrate": [200], "silent": false}"#, nil, ["silent", "vibrate"]),
             (#"{"renotify": true}"#, nil, ["silent"]),
             (#"{"renotify": true}"#, "c", ["renotify", "silent", "tag"]),

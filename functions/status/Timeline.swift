@@ -54,7 +54,6 @@ struct Timeline {
         } catch {
             switch error.disposition {
             case .refused: throw error
-            case .misconfigured where error.cause != State.untested: throw error
             default: gaps.add(error, parts: documentParts + ["events"])
             }
         }
