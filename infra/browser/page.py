@@ -8,6 +8,7 @@ real: registration, check-turns, deliver, encryption. What the stand-in decrypts
 worker as the browser does it.
 """
 
+import http.client
 import http.server
 import json
 import pathlib
@@ -55,6 +56,17 @@ FAKE = """
 """
 
 
+# The browser changes the subscription, in the worker.
+CHANGE = """async other => {
+    const waited = []
+    const event = new ExtendableEvent("pushsubscriptionchange")
+    event.waitUntil = promise => waited.push(promise)
+    event.newSubscription = {toJSON: () => other}
+    dispatchEvent(event)
+    await Promise.all(waited)
+}"""
+
+
 def tell(command):
     """Gives the stand-ins a command. They speak HTTP/2, which Python does not."""
     return json.loads(subprocess.run(
@@ -95,6 +107,11 @@ def kept():
     return page.evaluate("async () => (await (await caches.open('account')).match(new URL('registration', location.href).href)).json()")
 
 
+def devices():
+    with urllib.request.urlopen(urllib.request.Request(f"{home}api/devices", headers={"X-API-Key": key}), timeout=10) as answer:
+        return json.load(answer)["data"]
+
+
 def remove(identifier):
     """Removes a device. Returns the answer's status."""
     request = urllib.request.Request(f"{home}register/{identifier}", headers={"X-API-Key": key}, method="DELETE")
@@ -103,6 +120,15 @@ def remove(identifier):
             return answer.status
     except urllib.error.HTTPError as answer:
         return answer.code
+
+
+def new_key(player):
+    """Another API key, as infra/invite makes one."""
+    master = next(line for line in (simulator.parent / "turnstone.env").read_text().splitlines() if line.startswith("MASTER_API_KEY="))
+    request = urllib.request.Request(f"{home}generate-api-key", json.dumps({"user_id": player, "master_key": master.split("=", 1)[1]}).encode(),
+                                     {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)["api_key"]
 
 
 def status_of(key):
@@ -281,12 +307,31 @@ with sync_playwright() as playwright:
     @step("nor does one that could not be tried")
     def _():
         for number, answer in enumerate([dict(status=429, json={"error": "too many"}), dict(status=200, body="<html>"), None]):
-            page.route("**/api/devices", lambda route: route.fulfill(**answer) if answer else route.abort())
+            page.route("**/api-keys", lambda route: route.fulfill(**answer) if answer else route.abort())
             page.evaluate("document.querySelector('#problem').textContent = ''")
             page.goto(f"{home}#key={str(number) * 64}&player={player}")
             until(lambda: text("#problem") != "", "no problem")
             expect(key in page.evaluate("localStorage.account"), f"the key was replaced: {answer}")
-            page.unroute("**/api/devices")
+            page.unroute("**/api-keys")
+        page.goto(home)
+        page.locator("#waiting li").first.wait_for()
+
+    @step("nor does one with a working key of another player and this player's number")
+    def _():
+        foreign = new_key("77")
+        page.evaluate("document.querySelector('#problem').textContent = ''")
+        page.goto(f"{home}#key={foreign}&player={player}&own")
+        until(lambda: "does not work" in text("#problem") or foreign in page.evaluate("localStorage.account"), "it says nothing")
+        replaced = key not in page.evaluate("localStorage.account")
+        if replaced:
+            page.goto(link)  # for the steps that follow
+            page.reload()
+        expect(not replaced, "the key was replaced")
+        own = new_key(player)
+        page.goto(f"{home}#key={own}&player={player}")
+        until(lambda: own in page.evaluate("localStorage.account"), "another key of the same player is refused")
+        page.goto(link)
+        until(lambda: key in page.evaluate("localStorage.account"), "the former key is refused")
         page.goto(home)
         page.locator("#waiting li").first.wait_for()
 
@@ -349,6 +394,75 @@ with sync_playwright() as playwright:
         expect("Test" in history and "Your turn" in history and "Delivered" in history, history)
         seen("history")
 
+    @step("a device that no push service reaches is registered again, and else said in words")
+    def _():
+        registered = []
+        page.on("request", lambda request: registered.append(request.url) if request.url.endswith("/register") else None)
+        page.route("**/api/notifications/test", lambda route: route.fulfill(
+            status=409, json={"error": "no push service reaches this device at present; register it again"}))
+        page.click("#test")
+        until(lambda: text("#problem") != "", "no problem")
+        expect("no longer takes notifications" in text("#problem"), text("#problem"))
+        expect(registered, "it was not registered again")
+        page.unroute("**/api/notifications/test")
+
+    @step("a browser that was removed elsewhere shows it, and stays removed")
+    def _():
+        def turn_on():
+            page.click("#turn-on")
+            until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+            until(lambda: "This browser" in text("#devices"), text("#devices"))
+
+        for see in (lambda: page.click("#test"), page.reload):
+            removed = kept()["id"]
+            expect(remove(removed) == 200, "it was not registered")
+            see()
+            until(lambda: "are off" in text("#browser-state"), text("#browser-state"))
+            until(lambda: "This browser" not in text("#devices"), text("#devices"))
+            expect("account" not in page.evaluate("caches.keys()") and page.evaluate("localStorage.getItem('fake')") is None, "it kept the registration")
+            page.reload()
+            until(lambda: page.locator("#devices li").count() > 0, "no devices")
+            expect("are off" in text("#browser-state") and remove(removed) == 404, "it was registered again")
+            turn_on()
+
+    @step("an answer that is not Turnstone's is said in words")
+    def _():
+        for path in ("**/diagnostics/*", "**/api/preferences", "**/api/notifications?*", "**/api/devices", "**/register", "**/api/push/config"):
+            for body in ("<h1>Log in to the network</h1>", "", "null", "true", "{}", "[]", '{"data": 5, "monitored_games": 5, "notifications": {}}'):
+                if body.startswith('{"') and "devices" not in path and "diagnostics" not in path:
+                    continue
+                page.route(path, lambda route: route.fulfill(status=200, body=body))
+                page.reload()
+                until(lambda: text("#problem") != "", f"{path} {body!r}: no problem")
+                expect("cannot be reached" in text("#problem"), f"{path} {body!r}: {text('#problem')}")
+                page.unroute(path)
+        page.reload()
+        page.locator("#waiting li").first.wait_for()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
+    @step("a server that takes a request and says nothing is given up")
+    def _():
+        page.route("**/diagnostics/*", lambda route: None)
+        page.evaluate("""() => {
+            const timeout = AbortSignal.timeout
+            AbortSignal.timeout = ms => timeout.call(AbortSignal, ms / 30)
+            document.dispatchEvent(new Event("visibilitychange"))
+        }""")
+        until(lambda: "cannot be reached" in text("#problem"), text("#problem"), 20)
+        page.unroute("**/diagnostics/*")
+        page.reload()
+        page.locator("#waiting li").first.wait_for()
+
+    @step("the devices are listed though the renewal fails")
+    def _():
+        page.route("**/register", lambda route: route.abort())
+        page.reload()
+        until(lambda: "cannot be reached" in text("#problem"), text("#problem"))
+        until(lambda: "Chrome, Linux" in text("#devices"), text("#devices"), 10)
+        page.unroute("**/register")
+        page.reload()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
     @step("a push that arrives leaves the history that was loaded")
     def _():
         def entry(number, outcome="accepted"):
@@ -408,17 +522,20 @@ with sync_playwright() as playwright:
 
     @step("a foreign name turns nothing but itself")
     def _():
-        names = ["\u202egnp.ecived\u2066", "\u05d0\u05d1\u05d2", "Ann"]
+        names = ["\u202egnp.ecived\u2066", "\u05d0\u05d1\u05d2", "Ann", "Ann", None, None]
         page.route("**/api/devices", lambda route: route.fulfill(json={"data": [
-            {"id": f"d{number}", "platform": "web", "deviceName": name, "createdAt": None, "updatedAt": None, "reachedAt": "2026-11-26T07:00:00.000Z"}
+            {"id": f"d{number}" if number else own, "platform": "web", "deviceName": name, "createdAt": None, "updatedAt": None, "reachedAt": "2026-11-26T07:00:00.000Z"}
             for number, name in enumerate(names)]}))
+        own = kept()["id"]
         game = {"game_id": 7, "game_name": names[0], "opponent": names[0], "is_your_turn": True, "last_move_timestamp": 0, "expiration": 0}
         page.route("**/diagnostics/*", lambda route: route.fulfill(json={"monitored_games": [game]}))
         page.reload()
         until(lambda: page.locator("#devices li").count() == len(names), text("#devices"))
         until(lambda: "ecived" in text("#waiting"), text("#waiting"))
         found = page.evaluate("""() => [...document.querySelectorAll("#devices li")].map(row => [...row.querySelectorAll("bdi")].map(one => one.getBoundingClientRect().left))""")
-        for lefts in found:
+        buttons = page.evaluate("[...document.querySelectorAll('#devices button')].map(one => one.ariaLabel)")
+        expect(len(set(buttons)) == len(names), f"some are named the same: {buttons}")
+        for lefts in found[1:4]:
             expect(len(lefts) == 3 and lefts == sorted(lefts), f"the facts are not in their order: {found}")
         controls = page.evaluate("document.documentElement.outerHTML.match(/[\\u202a-\\u202e\\u2066-\\u2069]/g)")
         expect(controls is None, f"{controls}")
@@ -473,7 +590,7 @@ with sync_playwright() as playwright:
         until(lambda: page.locator("#devices li").count() == 2, text("#devices"))
         expect("Chrome, Linux" in text("#devices"), text("#devices"))
         page.locator("#devices li").filter(has_not_text="This browser").get_by_role("button").click()
-        until(lambda: "is removed" in text("#status"), text("#status") + text("#problem"))
+        until(lambda: "was removed" in text("#status"), text("#status") + text("#problem"))
         until(lambda: page.locator("#devices li").count() == 1, text("#devices"))
         expect("are on" in text("#browser-state"), text("#browser-state"))
 
@@ -641,16 +758,27 @@ with sync_playwright() as playwright:
     def _():
         former = kept()["id"]
         other = tell({"do": "web-subscription"})["subscription"]
-        worker.evaluate("""async other => {
-            const waited = []
-            const event = new ExtendableEvent("pushsubscriptionchange")
-            event.waitUntil = promise => waited.push(promise)
-            event.newSubscription = {toJSON: () => other}
-            dispatchEvent(event)
-            await Promise.all(waited)
-        }""", other)
+        worker.evaluate(CHANGE, other)
         expect(kept()["id"] != former, "it is the former one")
         expect(remove(former) == 404, "the former one is still registered")
+        page.evaluate("other => localStorage.setItem('fake', JSON.stringify(other))", other)
+        names = {one["id"]: one["deviceName"] for one in devices()}
+        expect(names[kept()["id"]] == "Chrome, Linux", names)
+        page.reload()
+        until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
+    @step("it is registered too if the player has as many devices as allowed")
+    def _():
+        former, limit = kept()["id"], len(devices())
+        other = tell({"do": "web-subscription"})["subscription"]
+        lines = configure(lambda lines: [*lines, f"DEVICES_PER_USER={limit}"])
+        try:
+            worker.evaluate(CHANGE, other)
+        finally:
+            configure(lambda _: lines)
+        page.evaluate("other => localStorage.setItem('fake', JSON.stringify(other))", other)
+        expect(kept()["id"] != former, "it is the former one")
+        expect([one["id"] for one in devices()].count(kept()["id"]) == 1 and len(devices()) == limit, devices())
         page.reload()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
 
@@ -749,6 +877,98 @@ with sync_playwright() as playwright:
         context.set_offline(False)
         page.reload()
         until(lambda: page.locator("#waiting li").count() > 0, "no games")
+
+    @step("the page opens although its server takes requests and says nothing")
+    def _():
+        worker.evaluate("() => { self.answering = fetch; self.fetch = () => new Promise(() => {}) }")
+        begun = time.monotonic()
+        page.reload()
+        until(lambda: page.locator("#waiting li").count() > 0, "no games")
+        took = time.monotonic() - begun
+        worker.evaluate("() => { self.fetch = self.answering }")
+        expect(3 < took < 20, f"after {took:.0f} s")
+        # The first answer is late: it ends the impatience.
+        for _ in range(2):
+            page.reload()
+            page.locator("#waiting li").first.wait_for()
+        expect(worker.evaluate("patience") == 5000, "the network does not come first any more")
+
+    @step("signing out during a renewal leaves nothing")
+    def _():
+        former, other = kept()["id"], tell({"do": "web-subscription"})["subscription"]
+        worker.evaluate("""() => {
+            self.quick = fetch
+            self.fetch = async (...values) => {
+                const answer = await quick(...values)
+                if (String(values[0]).endsWith("/register")) {
+                    self.isRegistering = true
+                    await new Promise(done => setTimeout(done, 2000))
+                }
+                return answer
+            }
+        }""")
+        worker.evaluate(f"other => {{ self.change = ({CHANGE})(other) }}", other)
+        until(lambda: worker.evaluate("self.isRegistering"), "no renewal")
+        page.click("#sign-out")
+        page.locator("#signed-out").wait_for()
+        worker.evaluate("async () => { await self.change.catch(() => {}); self.fetch = self.quick }")
+        expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
+        expect([one["id"] for one in devices() if one["deviceName"] == "Chrome, Linux"] == [] and remove(former) == 404, devices())
+        page.goto("about:blank")
+        page.goto(link)
+        page.locator("#turn-on").wait_for()
+        page.click("#turn-on")
+        until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+
+    @step("installations below prefixes of one host share nothing")
+    def _():
+        class Prefix(http.server.BaseHTTPRequestHandler):
+            def forward(self):
+                upstream = http.client.HTTPConnection(home.split("/")[2], timeout=30)
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                upstream.request(self.command, re.sub("^/[ab]/", "/", self.path), body,
+                                 {name: self.headers[name] for name in ("X-API-Key", "Content-Type") if name in self.headers})
+                answer = upstream.getresponse()
+                content = answer.read()
+                self.send_response(answer.status)
+                for name in ("Content-Type", "Content-Security-Policy"):
+                    if answer.headers[name]:
+                        self.send_header(name, answer.headers[name])
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+                upstream.close()
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = forward
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Prefix)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host = f"http://localhost:{server.server_address[1]}"
+        shared = browser.new_context(locale="en-GB")
+        first, second = shared.new_page(), shared.new_page()
+        ready = "navigator.serviceWorker.ready.then(found => new Promise(done => { const wait = () => found.active?.state === 'activated' ? done() : setTimeout(wait, 50); wait() }))"
+        first.goto(f"{host}/a/{link[len(home):]}")
+        first.locator("#waiting li").first.wait_for()
+        first.evaluate(ready)
+        second.goto(f"{host}/b/")
+        second.wait_for_timeout(500)
+        expect(second.locator("#signed-out").is_visible(), "an account is shared")
+        second.evaluate(ready)
+        names = sorted(first.evaluate("caches.keys()"))
+        expect(len(names) == 2 and names[0].endswith("/a") and names[1].endswith("/b"), names)
+        second.fill("#link", link)
+        second.press("#link", "Enter")
+        second.locator("#waiting li").first.wait_for()
+        second.click("#sign-out")
+        second.locator("#signed-out").wait_for()
+        first.reload()
+        first.locator("#waiting li").first.wait_for()
+        expect(first.evaluate("Object.keys(localStorage).join()") == "account/a", first.evaluate("Object.keys(localStorage).join()"))
+        shared.close()
+        server.shutdown()
 
     @step("signing out removes the registration and the key, and leaves the link to other browsers")
     def _():
@@ -862,6 +1082,17 @@ with sync_playwright() as playwright:
 
     ### Signup
 
+    @step("a link that could not be tried is offered to try it again")
+    def _():
+        other = browser.new_context(locale="en-GB").new_page()
+        other.route("**/api-keys", lambda route: route.abort())
+        other.goto(link)
+        says(other, "#problem", "cannot be reached")
+        other.unroute("**/api-keys")
+        other.click("#sign-in button")
+        other.locator("#waiting li").first.wait_for()
+        other.context.close()
+
     @step("where signup is off, there is only the link")
     def _():
         page.wait_for_timeout(500)
@@ -923,7 +1154,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.3.0", text("#version"))
+        until(lambda: text("#version") == "1.3.1", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):
@@ -954,7 +1185,7 @@ with sync_playwright() as playwright:
         other = browser.new_context(locale="de-DE")
         other.add_init_script("""Object.defineProperty(window, "localStorage", {get() { throw new DOMException("no", "SecurityError") }})""")
         strict = other.new_page()
-        strict.goto(link)
+        strict.goto(f"{home}#key={new_key(player)}&player={player}")
         strict.locator("#signed-out").wait_for()
         expect("Websitedaten" in strict.locator("#problem").inner_text(), strict.locator("#problem").inner_text())
         strict.select_option("#language", "fr")

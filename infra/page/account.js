@@ -1,30 +1,35 @@
-// What this browser keeps. The page's part is in localStorage. A service worker cannot read that, so what it
-// needs to renew a subscription is in the Cache API while notifications are on.
+// What this browser keeps. A service worker cannot read localStorage, so what it needs is in the Cache API while
+// notifications are on.
 
-import {accountOf} from "./turnstone.js"
+import {accountOf, Failure} from "./turnstone.js"
 
 const recordAddress = new URL("registration", document.baseURI).href
+
+/// Where both are kept: installations may share a host.
+export const place = `account${new URL(".", recordAddress).pathname.slice(0, -1)}`
 
 /// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup, so no other one has it.
 export function account() {
   try {
-    return valid(JSON.parse(localStorage.getItem("account")))
+    return valid(JSON.parse(localStorage.getItem(place)))
   } catch {
     return null
   }
 }
 
 /// Throws if the browser keeps nothing for this page.
-export const keepAccount = account => localStorage.setItem("account", JSON.stringify(account))
+export const keepAccount = account => localStorage.setItem(place, JSON.stringify(account))
 
-export const forgetAccount = () => localStorage.removeItem("account")
+export const forgetAccount = () => localStorage.removeItem(place)
 
-/// The account of a sign-in link or an API key, or null.
+/// The account of a sign-in link or an API key, or null. A link may name only the player to whom its key belongs.
 export async function accountIn(link) {
   const part = link.trim().split("#").at(-1)
-  if (isKey(part)) return valid(await accountOf(part))
-  const found = new URLSearchParams(part)
-  return valid({key: found.get("key"), player: found.get("player"), isOwn: found.has("own")})
+  const found = new URLSearchParams(isKey(part) ? {key: part} : part), key = found.get("key"), named = found.get("player")
+  if (!isKey(key) || !named && key !== part) return null
+  const {player} = await accountOf(key)
+  if (named && named !== player) throw new Failure(403, "")
+  return valid({key, player, isOwn: found.has("own")})
 }
 
 /// As infra/invite writes it.
@@ -34,11 +39,11 @@ const isKey = text => /^[0-9a-f]{64}$/.test(text)
 
 const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
-/// This browser's registration: {id, key, player, title, body}, or null. The texts are for a push that cannot be
-/// read.
+/// This browser's registration, or null: {id, key, player, name, title, body}. The worker shows the texts for a push
+/// that cannot be read.
 export async function registration() {
   try {
-    const kept = await caches.match(recordAddress, {cacheName: "account"})
+    const kept = await caches.match(recordAddress, {cacheName: place})
     return kept ? await kept.json() : null
   } catch {
     return null
@@ -46,9 +51,9 @@ export async function registration() {
 }
 
 export async function keepRegistration(record) {
-  await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify(record)))
+  await (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
 }
 
 export async function forgetRegistration() {
-  if ("caches" in window) await caches.delete("account")
+  if ("caches" in window) await caches.delete(place)
 }

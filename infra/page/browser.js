@@ -42,10 +42,17 @@ export async function turnOn(client) {
   await inTurn(() => subscribe(client))
 }
 
-/// Registers again, at each start of the page.
-export const renew = client => inTurn(async () => { if (await isOn()) await subscribe(client) })
+/// Registers again, at each start of the page. Answers whether the device has another id now.
+export const renew = client => inTurn(async () => await isOn() && subscribe(client))
 
-/// Of all tabs, one at a time: a renewal under way would subscribe again after turnOff.
+/// The player's devices. A browser that was removed elsewhere forgets its registration: a renewal would undo that.
+export const listed = client => inTurn(async () => {
+  const devices = await client.devices(), own = await registration()
+  if (own?.player === client.account.player && !devices.some(({id}) => id === own.id)) await forget()
+  return devices
+})
+
+/// One at a time, also of other tabs and the worker: a renewal under way would subscribe again after turnOff.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
@@ -69,18 +76,19 @@ async function subscribe(client) {
     // AbortError: the browser could not reach its push service, or has none.
     throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
-  const earlier = await registration()
+  const earlier = await registration(), name = browserName()
   let id
   try {
-    id = await client.register(subscription, browserName())
-    await keepRegistration({...client.account, id, title: "Turnstone", body: text("push.body")})
+    id = await client.register(subscription, name)
+    await keepRegistration({...client.account, id, name, title: "Turnstone", body: text("push.body")})
   } catch (failure) {
     // A subscription that was registered before is tried again at the next start. Another is of no use.
     if (!earlier) await subscription.unsubscribe().catch(() => {})
-    throw failure
+    throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
   // A renewal has the same id. Another id names a subscription that this browser no longer has.
   if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+  return earlier?.id !== id
 }
 
 /// Such as "Firefox, Linux". Newer browsers name older ones too, so the order matters.
@@ -90,23 +98,25 @@ function browserName() {
     find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
 
-/// Chromium may wait for its push service for minutes. A subscription that comes later is used the next time.
+/// Chromium may wait for minutes. A subscription that comes later is used the next time.
 function inTime(promise) {
   const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
   return Promise.race([promise, late])
 }
 
-/// Removes the registration and the subscription. The browser forgets its own even if the server cannot be
-/// reached: the push service then tells the server that it is gone.
+/// Removes the registration and the subscription. If the server cannot be reached, the push service tells it later.
 export const turnOff = client => inTurn(async () => {
   const record = await registration()
-  const found = "serviceWorker" in navigator ? await navigator.serviceWorker.getRegistration() : undefined
-  const subscription = await found?.pushManager?.getSubscription()
-  await subscription?.unsubscribe()
-  await forgetRegistration()
+  await forget()
   await navigator.clearAppBadge?.().catch(() => {})
   if (record) await client.unregister(record.id)
 })
+
+async function forget() {
+  const found = await navigator.serviceWorker?.getRegistration()
+  await (await found?.pushManager?.getSubscription())?.unsubscribe()
+  await forgetRegistration()
+}
 
 /// Starts the service worker without subscribing, so that the page opens offline.
 export async function prepare() {
@@ -117,12 +127,12 @@ function base64url(bytes) {
   return btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")
 }
 
-/// Copies a text, or shows it to be copied. Answers what to tell the player.
+/// Copies a text, or shows it to be copied.
 export async function copy(value) {
   try {
     await navigator.clipboard.writeText(value)
     return text("copy.done")
   } catch {
-    prompt(text("copy.failed"), value)
+    prompt(text("copy.copy"), value)
   }
 }

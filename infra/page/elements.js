@@ -28,8 +28,8 @@ let words = error => error.message
 /// Sets how errors are put into words: each page has its own way.
 export const putErrors = own => { words = own }
 
-/// Runs a button's work, and shows the text it answers, if any, or its error in words. Meanwhile further presses
-/// do nothing; a button that is really disabled would lose the keyboard's focus.
+/// Runs a button's work, and shows the text it answers, or its error in words. Meanwhile presses do nothing: a
+/// disabled button would lose the keyboard's focus.
 export async function run(button, work) {
   if (button.ariaDisabled === "true") return
   tell("")

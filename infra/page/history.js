@@ -16,7 +16,6 @@ export const showHistory = latest((client, isMore) => client.notifications(isMor
   } else {
     entries = isMore ? [...entries, ...found] : found
     next = page.next
-    the("history-stopped").hidden = !page.stopped
   }
   // A push of the number alone shows nothing to the player.
   const rows = entries.filter(entry => !["badge", "turn_badge"].includes(entry.kind)).map(row)

@@ -1,13 +1,13 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, linkOf, registration} from "./account.js"
-import {copy, isApple, isOn, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
+import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, linkOf, place, registration} from "./account.js"
+import {copy, isApple, isOn, listed, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
 import {latest, make, onClick, onSubmit, putErrors, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
 import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
-import {failureText, language, languages, showTexts, text, want} from "./texts.js"
+import {failureText, language, languages, Obstacle, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
 /// How often a visible page looks at the games. The server asks Online-Go.com as often.
@@ -23,6 +23,8 @@ putErrors(failure => {
 })
 
 let client = null
+
+const complain = failure => tell("", failureText(failure))
 
 async function showBrowser() {
   const on = await isOn()
@@ -40,7 +42,7 @@ async function showBrowser() {
 
 const look = latest(() => client.diagnostics().catch(failure => ({failure})), found => {
   if (found.failure) {
-    tell("", failureText(found.failure))
+    complain(found.failure)
     the("problem").dataset.of = "look"
     showBrowser()
   } else {
@@ -52,29 +54,42 @@ const look = latest(() => client.diagnostics().catch(failure => ({failure})), fo
 
 async function listDevices() {
   const asking = client
-  const [devices, own] = await Promise.all([asking.devices(), registration()])
-  if (asking === client) showDevices(devices, own?.id, remove)
+  const devices = await listed(asking), own = await registration()
+  if (asking !== client) return
+  showDevices(devices, own?.id, remove)
+  await showBrowser()
 }
 
 async function remove(id) {
   const isOwn = (await registration())?.id === id
   await (isOwn ? turnOff(client) : client.unregister(id))
-  await Promise.all([showBrowser(), listDevices()])
+  await listDevices()
   the("main").focus()
-  return text(isOwn ? "browser.off" : "devices.removed")
+  return text(isOwn ? "browser.off" : "notSent.unregistered")
 }
 
 /// Sends a real push to this browser, and answers what its receipt says.
 async function test() {
   const asking = client
-  const id = await asking.sendTest((await registration())?.id, language)
+  const send = async () => {
+    const own = await registration()
+    if (!own) throw new Obstacle("browser.off")
+    return asking.sendTest(own.id, language)
+  }
+  const id = await send().catch(async failure => {
+    // 404: removed elsewhere, or just renewed. 409: reached once it is registered again.
+    if (failure.status === 404) await listDevices()
+    else if (failure.status === 409) await renew(asking)
+    else throw failure
+    return send()
+  })
   tell(text("browser.waiting"))
   for (let look = 0; look < testLooks && asking === client; look += 1) {
     await new Promise(done => setTimeout(done, testPause))
     const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
     if (!found || found.outcome === "waiting") continue
     await showHistory(asking)
-    return text("browser.tested", {outcome: outcomeText(found)})
+    return outcomeText(found)
   }
   return text("browser.testLate")
 }
@@ -96,21 +111,20 @@ async function show() {
     return
   }
   const renewal = async () => {
-    await renew(client).finally(showBrowser)
     await listDevices()
+    if (await renew(client)) await listDevices()
   }
-  const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal)])
+  const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal).finally(showBrowser)])
   const failed = parts.find(part => part.status === "rejected")
-  if (failed && the("problem").textContent === "") tell("", failureText(failed.reason))
+  if (failed && the("problem").textContent === "") complain(failed.reason)
 }
 
-/// Takes the account of a sign-in link or a key. Whoever made the link learns nothing, but the pushes would be theirs:
-/// so a browser that is signed in asks first. A key changes nothing before it has worked.
+/// Takes the account of a sign-in link or a key. The pushes would be those of whoever made the link, so a browser that
+/// is signed in asks before it changes the player.
 async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
   const former = account()
-  if (former && linkOf(former) !== linkOf(found)) await new Client(found).devices()
   if (former && former.player !== found.player) {
     if (!confirm(text("switch", {from: former.player, to: found.player}))) return
     await leave(new Client(former), former.isOwn)
@@ -122,12 +136,15 @@ async function signIn(link) {
   }
 }
 
-/// Takes the link out of the address, and out of the history's entry.
+/// Takes the link out of the address and the history.
 async function signInByAddress() {
   const link = location.hash
   if (!new URLSearchParams(link.slice(1)).has("key")) return
   history.replaceState(null, "", location.pathname + location.search)
-  await signIn(link).catch(failure => tell("", failureText(failure)))
+  await signIn(link).catch(failure => {
+    if (!account()) the("link").value = link
+    complain(failure)
+  })
 }
 
 /// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
@@ -152,13 +169,13 @@ async function start() {
     want(the("language").value)
     showTexts()
     tell("")
-    await Promise.all([show(), client?.setLanguage(language)]).catch(failure => tell("", failureText(failure)))
+    await Promise.all([show(), client?.setLanguage(language)]).catch(complain)
   })
   onClick("turn-on", async () => {
     const done = turnOn(client)
     tell(text("browser.waiting"))
     await done
-    await Promise.all([showBrowser(), listDevices(), look(), client.setLanguage(language)])
+    await Promise.all([listDevices(), look(), client.setLanguage(language)])
     return text("browser.on")
   })
   onClick("turn-off", async () => {
@@ -199,7 +216,7 @@ async function start() {
     showHistory(client).catch(() => {})
   })
   document.addEventListener("visibilitychange", refresh)
-  addEventListener("storage", event => event.key !== "language" && show())
+  addEventListener("storage", event => (event.key ?? place) === place && show())
   setInterval(refresh, lookEvery)
   await signInByAddress()
   await Promise.all([show(), prepare().catch(() => {})])

@@ -72,14 +72,6 @@ Copié.
 복사했습니다.
 已复制。
 
-copy.failed
-Copy this:
-Kopiere das:
-Copiez ceci :
-これをコピーしてください:
-이것을 복사하세요:
-请复制：
-
 signedOut.title
 Sign in
 Anmelden
@@ -89,12 +81,12 @@ Connexion
 登录
 
 signedOut.text
-Open the operator’s sign-in link, or paste it or an API key here. Only this browser keeps it.
-Öffne den Anmeldelink des Betreibers, oder füge ihn oder einen API-Schlüssel hier ein. Nur dieser Browser speichert ihn.
-Ouvrez le lien de connexion de l’opérateur, ou collez-le ici, ou une clé API. Seul ce navigateur le conserve.
-運営者からのサインインリンクを開くか、リンクか API キーをここに貼り付けてください。このブラウザだけに保存されます。
-운영자의 로그인 링크를 열거나, 링크나 API 키를 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
-请打开运营者给您的登录链接，或在此粘贴链接或 API 密钥。它只保存在此浏览器中。
+Open the operator’s sign-in link, or paste it here. Only this browser keeps it.
+Öffne den Anmeldelink des Betreibers, oder füge ihn hier ein. Nur dieser Browser speichert ihn.
+Ouvrez le lien de connexion de l’opérateur, ou collez-le ici. Seul ce navigateur le conserve.
+運営者からのサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
+운영자의 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
+请打开运营者给您的登录链接，或在此粘贴。它只保存在此浏览器中。
 
 signedOut.link
 Link or API key
@@ -336,14 +328,6 @@ M’en envoyer une
 지금 하나 보내기
 现在发一条
 
-browser.tested
-The receipt says: {outcome}
-Die Quittung sagt: {outcome}
-Le reçu indique : {outcome}
-結果: {outcome}
-결과: {outcome}
-结果：{outcome}
-
 browser.testLate
 No receipt yet. The history will show it.
 Noch keine Quittung. Der Verlauf wird sie zeigen.
@@ -400,14 +384,6 @@ Aucun appareil n’est enregistré.
 등록된 기기가 없습니다.
 没有已注册的设备。
 
-devices.removed
-The device is removed.
-Das Gerät ist entfernt.
-L’appareil est retiré.
-デバイスを削除しました。
-기기를 삭제했습니다.
-设备已移除。
-
 devices.reached
 reached {ago}
 erreicht {ago}
@@ -425,20 +401,12 @@ Préférences
 偏好设置
 
 preferences.kinds
-Notify me about
-Benachrichtige mich über
-M’avertir de
-通知する内容
-알림 종류
-通知我的内容
-
-preferences.turn
-My turn in a game
-Meinen Zug in einer Partie
-Mon tour dans une partie
-対局で自分の手番になったとき
-대국에서 내 차례
-对局中轮到我
+Notifications
+Benachrichtigungen
+Notifications
+通知
+알림
+通知
 
 preferences.quiet
 Quiet hours
@@ -560,14 +528,6 @@ Plus anciennes
 이전 알림
 更早的
 
-history.stopped
-Older ones may follow.
-Es kann Ältere geben.
-Il peut y en avoir d’autres.
-さらに古い通知があるかもしれません。
-이전 알림이 더 있을 수 있습니다.
-可能还有更早的。
-
 history.test
 Test
 Test
@@ -649,11 +609,11 @@ vous avez désactivé ce type.
 您关闭了此类通知。
 
 notSent.unregistered
-the device was removed.
-das Gerät wurde entfernt.
-l’appareil a été retiré.
-デバイスは削除済みです。
-기기가 삭제되었습니다.
+The device was removed.
+Das Gerät wurde entfernt.
+L’appareil a été retiré.
+デバイスを削除しました。
+기기를 삭제했습니다.
 设备已移除。
 
 notSent.held
@@ -809,12 +769,12 @@ Online-Go.com으로 로그인
 用 Online-Go.com 登录
 
 signup.intro
-Or without a link: a code in your profile on Online-Go.com shows that you are the player.
-Oder ohne Link: Ein Code in deinem Profil auf Online-Go.com zeigt, dass du der Spieler bist.
-Ou sans lien : un code dans votre profil sur Online-Go.com montre que vous êtes ce joueur.
-リンクなしでも、Online-Go.com のプロフィールのコードで本人確認ができます。
-링크 없이 Online-Go.com 프로필에 넣은 코드로 본인임을 확인합니다.
-或不用链接：在 Online-Go.com 个人资料中放入代码，证明您是该棋手。
+A code in your profile there shows that you are the player.
+Ein Code in deinem Profil dort zeigt, dass du der Spieler bist.
+Un code dans votre profil là-bas montre que vous êtes ce joueur.
+プロフィールに入れるコードで本人確認をします。
+프로필에 넣은 코드로 본인임을 확인합니다.
+在个人资料中放入代码，证明您是该棋手。
 
 signup.label
 Your name on Online-Go.com
@@ -833,20 +793,12 @@ Obtenir un code
 获取代码
 
 signup.put
-Put this code into the text “About” of {name}'s profile:
-Setze diesen Code in den Text „About“ im Profil von {name}:
-Mettez ce code dans le texte « About » du profil de {name} :
-このコードを{name}さんのプロフィールの「About」に入れてください：
-이 코드를 {name} 님 프로필의 “About”에 넣으세요:
-把此代码放入 {name} 个人资料的“About”中：
-
-signup.save
-Save the profile.
-Speichere das Profil.
-Enregistrez le profil.
-プロフィールを保存してください。
-프로필을 저장하세요.
-保存个人资料。
+Save this code in the text “About” of {name}'s profile:
+Speichere diesen Code im Text „About“ im Profil von {name}:
+Enregistrez ce code dans le texte « About » du profil de {name} :
+このコードを{name}さんのプロフィールの「About」に保存してください：
+이 코드를 {name} 님 프로필의 “About”에 저장하세요:
+把此代码保存到 {name} 个人资料的“About”中：
 
 signup.warning
 Use only a code that you asked for here: one sent to you lets its sender in. Then remove it.
@@ -871,14 +823,6 @@ Un autre nom
 別の名前
 다른 이름
 换一个名字
-
-signup.name
-Enter your name as Online-Go.com shows it.
-Gib deinen Namen so ein, wie Online-Go.com ihn zeigt.
-Saisissez votre nom tel qu’Online-Go.com l’affiche.
-Online-Go.comに表示されるとおりに名前を入力してください。
-Online-Go.com에 보이는 그대로 이름을 입력하세요.
-请按 Online-Go.com 显示的样子输入名字。
 
 signup.expired
 This code has expired. Ask for another one.

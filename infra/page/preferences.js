@@ -63,7 +63,7 @@ function showForm() {
   const {kinds = {}, quietHours} = current.preferences
   the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
     const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
-    return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("preferences.turn") : kind))
+    return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("games.waiting") : kind))
   }))
   the("quiet").checked = Boolean(quietHours)
   the("quiet-from").value = quietHours?.from ?? "22:00"

@@ -73,9 +73,12 @@ export class Obstacle extends Error {}
 
 /// A failure of the client or the browser in words, with the server's own sentence where it says more.
 export function failureText(failure) {
-  const {status, message} = failure
+  const {message} = failure
   if (failure instanceof Obstacle) return text(message)
-  const known = {0: "offline", 401: "key", 403: "key", 409: "tooMany", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
+  // Another server's answer may be anything.
+  const status = failure instanceof TypeError ? 0 : failure.status
+  if (status === 409) return text("outcome.gone")
+  const known = {0: "offline", 401: "key", 403: "key", 412: "changed", 422: "refused", 429: "tooOften", 503: "busy"}
   if (status in known) return text(`failure.${known[status]}`, {why: message})
   return text("failure.other", {why: status ? `${status} ${message}` : message})
 }

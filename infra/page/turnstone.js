@@ -1,15 +1,15 @@
 // The web client of Turnstone: the routes that a player's API key may use. It needs no other file.
 // reference/client.html shows what it answers, with examples.
 
-/// Its first number grows if a caller must change, the second if something is new, the third if something is mended.
-export const version = "1.3.0"
+/// The first number grows if a caller must change, the second with something new.
+export const version = "1.3.1"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
 
 /// A request that was refused, or got no answer.
 export class Failure extends Error {
-  /// status: the answer's, 0 without an answer. message: the server's own sentence, or "".
+  /// status: the answer's, 0 without one that is Turnstone's. message: the server's own sentence, or "".
   /// retryAfter: after how many seconds to try again, as the server says it: a text or null.
   constructor(status, message, retryAfter = null) {
     super(message)
@@ -21,19 +21,28 @@ export class Failure extends Error {
 export async function ask(method, path, body, headers = {}, base = home) {
   const response = await fetch(new URL(path, base), {
     method, headers: {"Content-Type": "application/json", ...headers},
-    body: body && JSON.stringify(body), cache: "no-store", credentials: "omit",
+    body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(30_000),
   }).catch(() => { throw new Failure(0, "") })
   // An answer without JSON is a proxy's, or was cut off.
   const answer = await response.json().catch(() => null)
   if (!response.ok || !answer)
-    throw new Failure(response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))
+    throw new Failure(response.ok ? 0 : response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))
   return {body: answer, etag: response.headers.get("ETag")}
+}
+
+/// A member of an answer. One without it is another server's.
+async function member(name, asked) {
+  const found = (await asked).body[name]
+  if (found === undefined) throw new Failure(0, "")
+  return found
 }
 
 /// The account to which an API key belongs: {key, player}. 401: nobody has this key.
 export async function accountOf(key, base = home) {
-  return {key, player: (await ask("GET", "api-keys", undefined, {"X-API-Key": key}, base)).body.user_id}
+  return {key, player: await member("user_id", ask("GET", "api-keys", undefined, {"X-API-Key": key}, base))}
 }
+
+const stored = async asked => ({preferences: await member("preferences", asked), etag: (await asked).etag})
 
 export class Client {
   /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
@@ -42,7 +51,7 @@ export class Client {
     Object.assign(this, {account, base, isRefused: false})
   }
 
-  /// As the function `ask`, with the key. After a 401, `isRefused` is true: the key was revoked, or never worked.
+  /// As the function `ask`, with the key. After a 401, `isRefused` is true.
   ask(method, path, body, headers) {
     return ask(method, path, body, {"X-API-Key": this.account.key, ...headers}, this.base).catch(failure => {
       this.isRefused ||= failure.status === 401
@@ -52,12 +61,14 @@ export class Client {
 
   /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.
   async diagnostics() {
-    return (await this.ask("GET", `diagnostics/${this.account.player}?details=true`)).body
+    const asked = this.ask("GET", `diagnostics/${this.account.player}?details=true`)
+    await member("monitored_games", asked)
+    return (await asked).body
   }
 
   /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
   async devices() {
-    return (await this.ask("GET", "api/devices")).body.data
+    return member("data", this.ask("GET", "api/devices"))
   }
 
   /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
@@ -65,22 +76,21 @@ export class Client {
     return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
   }
 
-  /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: there is none.
+  /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: no push service
+  /// reaches it.
   async sendTest(device, language) {
-    return (await this.ask("POST", "api/notifications/test", {device, language})).body.id
+    return member("id", this.ask("POST", "api/notifications/test", {device, language}))
   }
 
   /// Answers {preferences: {kinds, mutedUntil, quietHours}, etag}.
   async preferences() {
-    const {body, etag} = await this.ask("GET", "api/preferences")
-    return {preferences: body.preferences, etag}
+    return stored(this.ask("GET", "api/preferences"))
   }
 
   /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`. 422: a time
   /// or a time zone does not exist.
   async setPreferences(preferences, etag) {
-    const answer = await this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {})
-    return {preferences: answer.body.preferences, etag: answer.etag}
+    return stored(this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {}))
   }
 
   /// Sets the language of turn notices, such as `de` or `zh-Hans`.
@@ -90,14 +100,13 @@ export class Client {
 
   /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
   async pushKey() {
-    return (await this.ask("GET", "api/push/config")).body.vapid_public_key
+    return member("vapid_public_key", this.ask("GET", "api/push/config"))
   }
 
   /// Registers a PushSubscription and answers its id. name: what lists call it. 409: there are too many devices.
   async register(subscription, name) {
-    const {body} = await this.ask("POST", "register",
-      {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name})
-    return body.id
+    return member("id", this.ask("POST", "register",
+      {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name}))
   }
 
   /// Removes a device. One that is not there is fine.

@@ -1,11 +1,13 @@
-// The service worker. It shows pushes, opens what a click asks for, renews a subscription that the browser
-// changed, and keeps the page's files for a start without a network. It is a classic script, because not all
-// browsers run modules as service workers.
+// The service worker shows pushes, opens what a click asks for, renews a subscription that the browser changed, and
+// keeps the page's files for a start without a network. It is no module: not all browsers run those.
 
-const shell = "shell-6"
+const {scope} = self.registration
+/// Installations may share a host, so what each keeps is named by its path.
+const path = new URL(scope).pathname.slice(0, -1)
+const shell = `shell-7${path}`, accounts = `account${path}`
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
-  "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, self.registration.scope).href)
-const recordAddress = new URL("registration", self.registration.scope).href
+  "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, scope).href)
+const recordAddress = new URL("registration", scope).href
 
 self.addEventListener("install", event => {
   event.waitUntil(caches.open(shell).then(cache => cache.addAll(files)).then(() => self.skipWaiting()))
@@ -13,29 +15,32 @@ self.addEventListener("install", event => {
 
 self.addEventListener("activate", event => {
   event.waitUntil((async () => {
-    for (const name of await caches.keys()) if (name.startsWith("shell-") && name !== shell) await caches.delete(name)
+    for (const name of await caches.keys()) if (name !== shell && name.replace(/-\d+/, "") === `shell${path}`) await caches.delete(name)
     await self.clients.claim()
   })())
 })
 
-// The network comes first, so an upgrade is seen at once. Only the page's own files are kept.
+// The network comes first, so an upgrade is seen at once. Only the page's own files are kept. A server that says
+// nothing is waited for once, and not for each file.
+let patience = 5000
 self.addEventListener("fetch", event => {
   const address = event.request.url.replace(/[?#].*$/, "")
   if (event.request.method !== "GET" || !files.includes(address)) return
   event.respondWith((async () => {
-    const cache = await caches.open(shell)
-    try {
-      const response = await fetch(event.request)
+    const cache = await caches.open(shell), kept = await cache.match(address)
+    const asked = fetch(event.request).then(response => {
+      patience = 5000
       if (response.ok) event.waitUntil(cache.put(address, response.clone()))
       return response
-    } catch {
-      return await cache.match(address) ?? Response.error()
-    }
+    }).catch(() => kept ?? Response.error())
+    const found = await Promise.race([asked, new Promise(done => setTimeout(done, patience))])
+    if (!found) patience = 0
+    return found ?? kept ?? asked
   })())
 })
 
 async function record() {
-  const kept = await caches.match(recordAddress, {cacheName: "account"})
+  const kept = await caches.match(recordAddress, {cacheName: accounts})
   return kept ? await kept.json() : null
 }
 
@@ -48,7 +53,7 @@ async function read(data) {
   try {
     message = data.json()
   } catch {
-    // Handled below: there is no title.
+    // There is no title.
   }
   const found = {app_badge: message?.app_badge, ...message?.notification}
   if (isText(found.title) && found.title !== "") return found
@@ -75,14 +80,14 @@ self.addEventListener("push", event => {
 
 /// Only web addresses are opened; anything else opens the page.
 function target(address) {
-  if (!isText(address)) return self.registration.scope
+  if (!isText(address)) return scope
   try {
-    const url = new URL(address, self.registration.scope)
+    const url = new URL(address, scope)
     if (url.protocol === "https:" || url.origin === self.location.origin) return url.href
   } catch {
     // Handled below.
   }
-  return self.registration.scope
+  return scope
 }
 
 self.addEventListener("notificationclick", event => {
@@ -100,13 +105,16 @@ self.addEventListener("notificationclick", event => {
 
 // ### Renewal
 
-const ask = (account, method, path, body) => fetch(new URL(path, self.registration.scope), {
+const ask = (account, method, path, body) => fetch(new URL(path, scope), {
   method, credentials: "omit", headers: {"X-API-Key": account.key, "Content-Type": "application/json"},
-  body: body && JSON.stringify(body),
+  body: body && JSON.stringify(body), signal: AbortSignal.timeout?.(30_000),
 })
 
+/// As in browser.js: a sign-out waits for a renewal, and leaves nothing to renew.
+const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
+
 self.addEventListener("pushsubscriptionchange", event => {
-  event.waitUntil((async () => {
+  event.waitUntil(inTurn(async () => {
     const kept = await record()
     if (!kept) return
     let subscription = event.newSubscription ?? await self.registration.pushManager.getSubscription()
@@ -114,10 +122,18 @@ self.addEventListener("pushsubscriptionchange", event => {
       const {vapid_public_key} = await (await ask(kept, "GET", "api/push/config")).json()
       subscription = await self.registration.pushManager.subscribe({userVisibleOnly: true, applicationServerKey: vapid_public_key})
     }
-    const answer = await ask(kept, "POST", "register", {user_id: kept.player, platform: "web", subscription: subscription.toJSON()})
+    const register = () => ask(kept, "POST", "register",
+      {user_id: kept.player, platform: "web", subscription: subscription.toJSON(), device_name: kept.name})
+    const remove = () => ask(kept, "DELETE", `register/${encodeURIComponent(kept.id)}`)
+    let answer = await register()
+    if (answer.status === 409) {
+      // Too many devices: the former one makes room. If the second attempt fails, the page says that it is off.
+      await remove()
+      answer = await register()
+    }
     if (!answer.ok) return  // the page registers again when it is opened
     const {id} = await answer.json()
-    await (await caches.open("account")).put(recordAddress, new Response(JSON.stringify({...kept, id})))
-    if (id !== kept.id) await ask(kept, "DELETE", `register/${encodeURIComponent(kept.id)}`)
-  })())
+    await (await caches.open(accounts)).put(recordAddress, new Response(JSON.stringify({...kept, id})))
+    if (id !== kept.id) await remove()
+  }))
 })

@@ -1,6 +1,5 @@
-// Leads a player through a signup, where the server allows it: a code goes into the player's profile on
-// Online-Go.com, and a key comes back, with which the page signs in as by a link. The page loads it only where
-// nobody is signed in.
+// Leads a player through a signup, where the server allows it: a code goes into the profile on Online-Go.com, and a
+// key comes back. It is loaded only where nobody is signed in.
 
 import {copy} from "../browser.js"
 import {button, make, onSubmit, the} from "../elements.js"
@@ -11,15 +10,12 @@ import {ask} from "../turnstone.js"
 let draw = null
 
 export async function showSignup() {
-  if (draw === null) {
-    const {signup, site} = (await ask("GET", "signup")).body
-    if (signup !== "ogs-profile") return
-    draw = () => begin(site)
-  }
-  draw()
+  if (draw) return draw()
+  const {signup, site} = (await ask("GET", "signup")).body
+  if (signup === "ogs-profile") begin(site)
 }
 
-const refusals = {400: "name", 401: "expired", 403: "notYet", 404: "unknown", 409: "keys"}
+const refusals = {400: "unknown", 401: "expired", 403: "notYet", 404: "unknown", 409: "keys"}
 
 async function send(path, fields) {
   try {
@@ -48,11 +44,9 @@ function lead(site, {code, token, username}) {
     location.hash = `key=${api_key}&player=${user_id}&own`
   }
   the("signup").replaceChildren(title(),
-    make("ol", {},
-      make("li", {}, text("signup.put", {name: username}), " ", make("code", {textContent: code, id: "signup-code"}), " ",
-        button(text("copy.copy"), () => copy(code), {className: "quiet"})),
-      make("li", {}, text("signup.save"), " ",
-        make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"}))),
+    make("p", {}, text("signup.put", {name: username}), " ", make("code", {textContent: code, id: "signup-code"}), " ",
+      button(text("copy.copy"), () => copy(code), {className: "quiet"})),
+    make("p", {}, make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"})),
     make("p", {className: "small", textContent: text("signup.warning")}),
     make("p", {}, button(text("signup.confirm"), confirm), button(text("signup.again"), () => begin(site), {className: "quiet"})))
   the("signup").firstChild.focus()
