@@ -110,7 +110,6 @@ private func cancelDeliveries(
     do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
     if isKnown { try spools.countErasure() }
     try spools.stopNewDrainers(into: elections)
-    try state.registry.handOverBadges(of: devices, from: user)
     try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
     return (devices, elections)
 }

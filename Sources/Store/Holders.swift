@@ -8,8 +8,8 @@ package struct Holders: Document {
     /// In the order of registration. While somebody has a token, also users who replaced it by another one: they
     /// may share the phone.
     package var users: [UserID] = []
-    /// For a token without users: how many waiting games its device still shows. The next player who
-    /// registers the token corrects the number.
+    /// For a token that no player can be sent pushes by: how many waiting games its device still shows. The next
+    /// player who registers the token, also again, corrects the number.
     package var shownTurns: Int64?
     /// For a session: the states that its listeners get.
     package var session = SessionFeeds()

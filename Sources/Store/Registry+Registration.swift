@@ -24,10 +24,11 @@ extension Registry {
     ) throws(Failure) -> Device {
         let user = UserID(player)
         let token = registration.token
-        let known = try state.tokens[token].read()?.users
-        if known?.contains(user) == true,
+        let known = try state.tokens[token].read()
+        if known?.users.contains(user) == true,
             let renewed = try renew(registration, of: user, asPlayer: true, at: time)
         {
+            if known?.shownTurns != nil { try takeOverBadge(of: token, by: user) }
             return renewed
         }
         try checkQuota([registration], for: user, at: time)
@@ -118,10 +119,7 @@ extension Registry {
             try commit(holders)
             return added
         }
-        for other in lost {
-            try forget(other.devices, of: other.user)
-            try handOverBadges(of: other.devices, from: other.user)
-        }
+        for other in lost { try forget(other.devices, of: other.user) }
         try finishRemoval(of: added.left, from: user, isReplaced: true)
         try takeOverBadge(of: registration.token, by: user)
         return added.device
@@ -173,6 +171,7 @@ extension Registry {
             document.isPlayer = false
         }
         let added = try document.add(registration, within: state.quotas(), at: time)
+        try beginHandOvers(of: added.left, from: user, isReplaced: true)
         guard document.isWatched(with: state.services), let player = user.player else {
             return added
         }

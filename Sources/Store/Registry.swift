@@ -93,16 +93,20 @@ package struct Registry {
     @export(interface)
     package func sharesDevice(of document: User, _ user: UserID) throws(Failure) -> Bool {
         for device in document.devices {
-            do throws(Failure) {
-                let holders = try state.tokens[device.token].read()?.users ?? []
-                if holders.contains(where: { $0 != user }) { return true }
-            } catch {
-                guard error.isDocumentSpecific else { throw error }
-                error.recordFile()
-                return true
-            }
+            if try mayBeShared(device.token, by: user) { return true }
         }
         return false
+    }
+
+    /// Whether another user may have a token of the user's.
+    func mayBeShared(_ token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
+        do throws(Failure) {
+            return try state.tokens[token].read()?.users.contains { $0 != user } ?? false
+        } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return true
+        }
     }
 
     /// The users who have the device, in the order of registration.
@@ -168,59 +172,15 @@ package struct Registry {
 
     /// Removes what else names devices that a user has just lost.
     ///
-    /// - Parameter isReplaced: whether the user has other tokens in their place. Then whoever registers one
-    ///   of these later has nothing to correct.
+    /// - Parameter isReplaced: whether the user has other tokens in their place.
     func finishRemoval(
         of devices: [Device], from user: UserID, isReplaced: Bool = false
     ) throws(Failure) {
         try forget(devices, of: user, isReplaced: isReplaced)
-        for device in devices {
-            do throws(Failure) {
-                try finishRemoval(of: device, from: user, isReplaced: isReplaced)
-            } catch {
+        // If there is a number to hand over, the index says to whom, and is emptied afterwards.
+        for device in devices where device.turnsToHandOver == nil {
+            do throws(Failure) { try forgetFormerUsers(in: state.tokens[device.token]) } catch {
                 // The device is removed, so the caller must not be told otherwise.
-                error.recordFile()
-            }
-        }
-    }
-
-    private func finishRemoval(
-        of device: Device, from user: UserID, isReplaced: Bool
-    ) throws(Failure) {
-        // First of all: what follows may meet a document that cannot be used.
-        if !isReplaced { try handOverBadges(of: [device], from: user) }
-        let isHeld = try !forgetFormerUsers(of: device.token)
-        if isReplaced, isHeld { try handOverBadges(of: [device], from: user) }
-    }
-
-    /// Lets another player of these devices correct the number on their icons, now or when one registers. The
-    /// removed user's games still count in that number, and nobody else knows about them.
-    @export(interface)
-    package func handOverBadges(of devices: [Device], from user: UserID) throws(Failure) {
-        for device in devices {
-            do throws(Failure) {
-                try handOverBadge(of: device, from: user)
-            } catch {
-                // The other devices have their turn.
-                guard error.isDocumentSpecific else { throw error }
-                error.recordFile()
-            }
-        }
-    }
-
-    private func handOverBadge(of device: Device, from user: UserID) throws(Failure) {
-        guard let shown = device.shownTurns, shown > 0, device.platform.takesSilentPushes else {
-            return
-        }
-        try state.tokens[device.token].update {
-            $0.shownTurns = shown.saturatingAdd($0.shownTurns ?? 0)
-        }
-        let others = try state.tokens[device.token].read()?.users ?? []
-        for other in others where other != user {
-            do throws(Failure) {
-                if try takeOverBadge(of: device.token, device.ids, by: other) { return }
-            } catch {
-                guard error.isDocumentSpecific else { throw error }
                 error.recordFile()
             }
         }
@@ -228,59 +188,60 @@ package struct Registry {
 
     /// Empties the index of a token that nobody has any more: it may name users who replaced the token while
     /// somebody else had it.
-    ///
-    /// - Returns: whether nobody has it.
-    private func forgetFormerUsers(of token: DeviceToken) throws(Failure) -> Bool {
-        let index = state.tokens[token]
-        guard try index.read()?.users.isEmpty == false else { return true }
-        return try index.update { (holders) throws(Failure) in
+    func forgetFormerUsers(in index: StoredDocument<Holders>) throws(Failure) {
+        guard try index.read()?.users.isEmpty == false else { return }
+        try index.update { (holders) throws(Failure) in
             for user in holders.users {
-                if try mayHave(user, token) { return false }
+                if try mayHave(user, in: index) { return }
             }
             holders.users = []
-            return true
         }
     }
 
-    /// Whether a user has a token. A document that cannot be used does not say, so its user may have it.
-    private func mayHave(_ user: UserID, _ token: DeviceToken) throws(Failure) -> Bool {
-        do throws(Failure) { return try has(user, .token(token)) } catch {
+    /// Whether an index finds a device of the user's. A document that cannot be used does not say, so its user
+    /// may have one.
+    private func mayHave(
+        _ user: UserID, in index: StoredDocument<Holders>
+    ) throws(Failure) -> Bool {
+        do throws(Failure) { return try has(user, in: index) } catch {
             guard error.isDocumentSpecific else { throw error }
             error.recordFile()
             return true
         }
     }
 
-    /// Lets a user correct the number on an icon that other users have left.
-    ///
-    /// - Parameter ids: those of the device. The user may know it by one of them, and have replaced the token.
-    /// - Returns: whether the user is a player who has the device.
-    @discardableResult
-    func takeOverBadge(
-        of token: DeviceToken, _ ids: [String] = [], by user: UserID
-    ) throws(Failure) -> Bool {
+    /// Lets a user correct the number on an icon that all players have left.
+    func takeOverBadge(of token: DeviceToken, by user: UserID) throws(Failure) {
         guard let shown = try state.tokens[token].read()?.shownTurns,
-            try handOver(shown, on: token, ids, to: user)
-        else { return false }
+            try handOver(shown, on: token.documentName.file, to: user)
+        else { return }
         // After a crash before this line, the number is corrected once more.
         try state.tokens[token].update { $0.shownTurns = nil }
-        return true
     }
 
+    /// Lets a user correct the number on an icon.
+    ///
+    /// - Parameters:
+    ///   - token: the SHA-256 of the device's token.
+    ///   - ids: those of the device. The user may know it by one of them, and have replaced the token.
     /// - Returns: whether the user is a player who has the device.
-    private func handOver(
-        _ shown: Int64, on token: DeviceToken, _ ids: [String], to user: UserID
+    func handOver(
+        _ shown: Int64, on token: String, _ ids: [String] = [], to user: UserID
     ) throws(Failure) -> Bool {
-        guard let player = user.player else { return false }
-        return try state.users[user].update { (document) throws(Failure) in
+        func place(in document: User) -> Int? {
             func place(where isSame: (Device) -> Bool) -> Int? {
                 document.devices.firstIndex {
-                    isSame($0) && $0.takesBadges(by: state.services)
+                    $0.takesBadges(by: state.services) && isSame($0)
                 }
             }
-            let successor = { (device: Device) in device.ids.contains(where: ids.contains) }
-            guard let place = place(where: { $0.token == token }) ?? place(where: successor)
-            else { return false }
+            return place { $0.token.documentName.file == token }
+                ?? place { $0.ids.contains(where: ids.contains) }
+        }
+        guard let player = user.player, let known = try state.users[user].read(),
+            place(in: known) != nil
+        else { return false }
+        return try state.users[user].update { (document) throws(Failure) in
+            guard let place = place(in: document) else { return false }
             document.devices[place].shownTurns =
                 shown.saturatingAdd(document.devices[place].shownTurns ?? 0)
             try state.forgetJudgement(of: player)
@@ -316,9 +277,10 @@ package struct Registry {
         _ token: DeviceToken, from user: UserID, where condition: (Device) -> Bool = { _ in true }
     ) throws(Failure) -> [Device] {
         guard try has(user, .token(token)) else { return [] }
-        return try state.users[user].update { document in
+        return try state.users[user].update { (document) throws(Failure) in
             let taken = document.devices.filter { $0.token == token && condition($0) }
             document.devices.removeAll { $0.token == token && condition($0) }
+            try beginHandOvers(of: taken, from: user)
             return taken
         }
     }
@@ -341,7 +303,7 @@ package struct Registry {
                     guard try !has(user, key) else { return }
                     if case .token = key, isReplaced {
                         for other in holders.users where other != user {
-                            if try mayHave(other, device.token) { return }
+                            if try mayHave(other, in: state.tokens[device.token]) { return }
                         }
                     }
                     holders.remove(user)

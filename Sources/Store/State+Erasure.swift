@@ -44,7 +44,8 @@ extension State {
             return []
         }
         do throws(Failure) {
-            return try users[user].update { document in
+            return try users[user].update { (document) throws(Failure) in
+                try registry.beginHandOvers(of: document.devices, from: user)
                 var left = User()
                 left.profile.aliases = document.profile.aliases
                 left.formerID = document.formerID

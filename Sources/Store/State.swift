@@ -135,6 +135,11 @@ package struct State {
     var transfers: Shelf<DocumentName, DeviceTransfer> {
         Shelf(folder: "\(folder)/transfers", isLocal: isLocal)
     }
+    /// What icons show of the games of users who have left, until `check-turns` gives it to other players. Each
+    /// document has a random name and is written once.
+    var handOvers: Shelf<DocumentName, HandOver> {
+        Shelf(folder: "\(folder)/handovers", isLocal: isLocal)
+    }
     package var channels: Shelf<ChannelID, Channel> { shelf("channels") }
     package var keyDocuments: Shelf<DocumentName, Key> { shelf("keys") }
     package var looks: Shelf<PlayerID, Look> {

@@ -60,17 +60,66 @@ import Unix
         try scratch.state.users[id].update { document in
             for index in document.devices.indices { document.devices[index].shownTurns = 2 }
         }
-        let devices = try scratch.state.users[id].update { document in
+        let devices = try scratch.state.users[id].update { (document) throws(Failure) in
             defer { document.devices = [] }
+            try registry.beginHandOvers(of: document.devices, from: id, isReplaced: isReplaced)
             return document.devices
         }
         let name = "/\(Scratch.other.number).json"
         let file = try #require(scratch.files.first { $0.hasSuffix(name) })
         try scratch.folder.write("{", to: file)
         try registry.finishRemoval(of: devices, from: id, isReplaced: isReplaced)
-        for token in tokens {
-            #expect(try scratch.state.tokens[token].read()?.shownTurns == 2)
+        for _ in 0..<2 {
+            registry.finishHandOvers()
+            #expect(scratch.files.count { $0.hasPrefix("handovers/") } == 2)
         }
+        let third = PlayerID(number: 3)!
+        for token in tokens { try bind(token, third) }
+        registry.finishHandOvers()
+        #expect(try scratch.state.users[third].read()?.devices.map(\.shownTurns) == [2, 2])
+        #expect(!scratch.files.contains { $0.hasPrefix("handovers/") })
+    }
+
+    @Test("what an icon shows is kept for the next player if everybody has left the phone")
+    func abandoned() throws {
+        try bind()
+        try scratch.state.users[id].update { $0.devices[0].shownTurns = 2 }
+        #expect(try registry.unbind(token, from: id))
+        registry.finishHandOvers()
+        #expect(try scratch.state.tokens[token].read()?.shownTurns == 2)
+        try bind(token, Scratch.other)
+        #expect(try scratch.state.users[Scratch.other].read()?.devices[0].shownTurns == 2)
+        #expect(try scratch.state.tokens[token].read()?.shownTurns == nil)
+    }
+
+    @Test("a player's renewal takes what the icon showed when the player could not")
+    func quarantinedMeanwhile() throws {
+        for player in [player, Scratch.other] { try bind(token, player) }
+        let other = UserID(Scratch.other)
+        try scratch.state.users[id].update { $0.devices[0].shownTurns = 2 }
+        try registry.recordRefusal("BadDeviceToken", of: token, of: other, isBad: true, at: time)
+        #expect(try registry.unbind(token, from: id))
+        registry.finishHandOvers()
+        #expect(try scratch.state.users[other].read()?.devices[0].shownTurns == nil)
+        try bind(token, Scratch.other, at: time + .minutes(1))
+        #expect(try scratch.state.users[other].read()?.devices[0].shownTurns == 2)
+    }
+
+    @Test("what an icon shows is not handed over while the user may still be losing the phone")
+    func underWay() throws {
+        for player in [player, Scratch.other] { try bind(token, player) }
+        try scratch.state.users[id].update { $0.devices[0].shownTurns = 2 }
+        let other = UserID(Scratch.other)
+        var early: Int64?
+        try scratch.state.users[id].update { (document) throws(Failure) in
+            try registry.beginHandOvers(of: document.devices, from: id)
+            registry.finishHandOvers()
+            early = try scratch.state.users[other].read()?.devices[0].shownTurns
+            document.devices = []
+        }
+        #expect(early == nil)
+        registry.finishHandOvers()
+        #expect(try scratch.state.users[other].read()?.devices[0].shownTurns == 2)
     }
 
     @Test("registering again renews, and leaves what it does not say")

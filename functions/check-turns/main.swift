@@ -20,6 +20,8 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     let spools = state.spools
     let summary = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
         let cycle = try Cycle(schedule, state: state, index: index)
+        // First, so that these looks correct the icons.
+        state.registry.finishHandOvers()
         let start = Instant.now
         let summary = try cycle.run()
         schedule.log.unknownTimeZones()
