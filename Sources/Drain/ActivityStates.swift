@@ -13,18 +13,22 @@ struct ActivityStates: RunPart {
     /// - Returns: a verdict if the push is not sent now; `nil` if it is loaded.
     func load(_ push: Push, to channel: ChannelID) throws(Failure) -> Verdict? {
         let id = push.job.notification.id
-        // Its verdict tells whether this state must take its alert over.
-        if let taken = try state.channels[channel].read()?.feed?.taken, taken.carrier != id,
-            taken.state.aps["alert"] != nil, taken.state.expires > now,
-            intake.hasInHand(taken.carrier)
+        func isMissed(_ carrier: String) throws(Failure) -> Bool {
+            guard !intake.mayHaveArrived(carrier) else { return false }
+            return try spool.isMissed(carrier)
+        }
+        // The verdict of the push that is to bring an alert tells whether this state must take it over.
+        if let feed = try state.channels[channel].read()?.feed, let taken = feed.taken,
+            taken.carrier != id, taken.state.aps["alert"] != nil, taken.state.expires > now,
+            feed.waiting?.aps["alert"] == nil, intake.hasInHand(taken.carrier)
         {
-            return .soon
+            guard !run.broadcastsUnderWay.contains(taken.carrier) else { return .soon }
+            guard try isMissed(taken.carrier) else { return .soon }
         }
         let taken = try state.channels[channel].update { (document) throws(Failure) in
             try document.feed?.keepAlert(
                 from: id, now: now, isInDoubt: push.job.file.isInDoubt(push.delivery),
-                isMissed: { (carrier) throws(Failure) in try spool.isMissed(carrier) },
-                fits: { fits($0, in: limit(push)) })
+                isMissed: isMissed, fits: { fits($0, in: limit(push)) })
             return document.feed?.take(by: id, now: now, turn: 0)
         }
         return fill(push, taken)

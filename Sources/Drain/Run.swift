@@ -17,6 +17,8 @@ final class Run {
     var configuration: Configuration
     private var knownTexts: TextFolder?
     var summary = Summary()
+    /// The notifications to channels that the provider has.
+    var broadcastsUnderWay: Set<String> = []
     /// The time at the start of this turn of the loop.
     var now: Timestamp
     /// Why nothing more is sent.

@@ -30,6 +30,7 @@ final class Settlement: RunPart {
         intake.log.append(sending: push.delivery, in: push.job.file, at: now)
         order.didHandOut(push)
         queue.didHandOut(push)
+        if case .channel = push.aim { run.broadcastsUnderWay.insert(push.job.notification.id) }
         inFlight += 1
     }
 
@@ -38,6 +39,7 @@ final class Settlement: RunPart {
         inFlight -= 1
         order.didReturn(push)
         queue.didReturn(push)
+        if case .channel = push.aim { run.broadcastsUnderWay.remove(push.job.notification.id) }
         settle(push, verdict, isSent: true)
     }
 

@@ -15,6 +15,13 @@ package final class Intake {
     /// Whether a notification is in hand.
     package func hasInHand(_ id: String) -> Bool { held[id] != nil }
 
+    /// Whether a push of a notification in hand has its outcome, or may have arrived without an answer. Its file
+    /// does not say so yet.
+    package func mayHaveArrived(_ id: String) -> Bool {
+        guard let progress = held[id]?.progress else { return false }
+        return progress.settled.count + progress.unanswered.count + progress.doubtful.count > 0
+    }
+
     /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` and
     /// ``mayHaveArrived(_:onAnyOf:)`` were asked about: at most a hundred thousand devices in all, unless one
     /// notification has more.
