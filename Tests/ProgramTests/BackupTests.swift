@@ -84,17 +84,17 @@ import Testing
     }
 
     @Test(
-        "where the folder lives, a document older than its lock's number is a stale view, also after a renaming"
+        "where the folder lives, a document older than its lock's number is refused, also after a renaming"
     )
     func stale() throws {
         let installation = try Endpoint.installation()
         let old = try torn(installation)
         try installation.state.write(old, to: Self.document)
-        #expect(try status(change(installation, in: installation.state.path, name: "c")) == 503)
+        #expect(try status(change(installation, in: installation.state.path, name: "c")) == 500)
         let elsewhere = TemporaryFolder()
         let moved = "\(elsewhere.path)/moved"
         #expect(rename(installation.state.path, moved) == 0)
-        #expect(try status(change(installation, in: moved, name: "c")) == 503)
+        #expect(try status(change(installation, in: moved, name: "c")) == 500)
         #expect(rename(moved, installation.state.path) == 0)
     }
 
