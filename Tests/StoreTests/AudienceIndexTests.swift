@@ -318,7 +318,7 @@ import Unix
     @Test("users whose locks a program does not let go are named, and one of them is waited for")
     func locked() throws {
         // All share ann's lock file.
-        let names = (0..<9999).flatMap { [UserID("u\($0)")!, UserID("u\($0)@example.org")!] }
+        let names = (0..<29_999).flatMap { [UserID("u\($0)")!, UserID("u\($0)@example.org")!] }
         let lockFile = scratch.state.users[ann].lock.file
         let users = [ann] + names.filter { scratch.state.users[$0].lock.file == lockFile }
         #expect(users.contains { $0.text.contains("@") } && users.count > 8)
