@@ -5,7 +5,8 @@ import Spool
 import Store
 import Turnstone
 
-/// Erases a user everywhere, as a request asks. `deliver`, which is asked to end first, is started again.
+/// Erases a user everywhere, as a request asks, also one who has got an `external_id` since and is named by the
+/// id before that. `deliver`, which is asked to end first, is started again.
 ///
 /// - Parameter isWhole: whether the user's document and aliases stay while anything cannot be read, because
 ///   the answer has no place for what is left, and the repeated request has to find the user.
@@ -14,6 +15,15 @@ import Turnstone
 @export(interface)
 package func eraseUser(
     _ user: UserID, in state: State, as request: Request, isWhole: Bool = false
+) throws(Failure) -> JSONValue? {
+    let erased = try eraseOneUser(user, in: state, as: request, isWhole: isWhole)
+    // Looked up afterwards: another request may have changed the id meanwhile.
+    guard user.mayHaveChanged, let present = try state.successor(of: user) else { return erased }
+    return try eraseOneUser(present, in: state, as: request, isWhole: isWhole) ?? erased
+}
+
+private func eraseOneUser(
+    _ user: UserID, in state: State, as request: Request, isWhole: Bool
 ) throws(Failure) -> JSONValue? {
     let spools = state.spools
     // The running drainers were asked to end, so they are started again whatever the result is, also for what

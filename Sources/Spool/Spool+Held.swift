@@ -330,7 +330,7 @@ extension Spool {
 
 extension Spool {
     /// Whether a release is accepted or about to be.
-    func hasReleases() throws(Failure) -> Bool { try !names(in: released).isEmpty }
+    package func hasReleases() throws(Failure) -> Bool { try !names(in: released).isEmpty }
 
     /// Moves everything that is held to other queues.
     ///

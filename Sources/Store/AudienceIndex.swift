@@ -18,7 +18,10 @@ package struct AudienceIndex {
         "\(folder)/\(user.documentName.shard ?? "00").jsonl"
     }
 
-    private static var shards: [String] { (0...255).map { hex([UInt8($0)]) } }
+    /// How many files the index has, as the users' documents have folders.
+    private static let parts = 256
+
+    private static func name(ofPart part: Int) -> String { hex([UInt8(part)]) }
 
     /// A file is rewritten when it has this many bytes more than twice its valid ones.
     private static let slack = 1 << 20
@@ -171,7 +174,8 @@ package struct AudienceIndex {
     /// The files of the index, one after the other. ``prepare(within:_:)`` must have been called.
     package struct Reader {
         private let index: AudienceIndex
-        private var shards: ArraySlice<String>
+        /// How many files were read.
+        private var done = 0
         /// The last file.
         private var path = ""
         /// Users whose documents could not be read when the index was made: they may have no lines, or old
@@ -180,14 +184,14 @@ package struct AudienceIndex {
 
         fileprivate init(_ index: AudienceIndex) throws(Failure) {
             self.index = index
-            shards = AudienceIndex.shards[...]
             unread = try index.statement()?.unread ?? []
         }
 
         /// - Throws: later, if the file is missing or damaged. The index is then made again.
         package mutating func next() throws(Failure) -> IndexShard? {
-            guard let name = shards.popFirst() else { return nil }
-            path = "\(index.folder)/\(name).jsonl"
+            guard done < AudienceIndex.parts else { return nil }
+            path = "\(index.folder)/\(AudienceIndex.name(ofPart: done)).jsonl"
+            done += 1
             let shard: IndexShard
             do throws(SystemError) { shard = try index.contents(path) } catch {
                 throw index.givenUp(path, error)
@@ -249,11 +253,11 @@ package struct AudienceIndex {
                 guard isFirst || Instant.now - began < longest else {
                     throw Failure(
                         .later(seconds: 1),
-                        "the index of all users is being made: \(statement.parts) of \(Self.shards.count) parts are done; send the request again",
+                        "the index of all users is being made: \(statement.parts) of \(Self.parts) parts are done; send the request again",
                         cause: Self.cause)
                 }
                 isFirst = false
-                try make(Self.shards[statement.parts], &statement.unread)
+                try make(Self.name(ofPart: statement.parts), &statement.unread)
                 // A change that could not add its line has removed it: all parts are made again.
                 guard try self.statement() != nil else { continue }
                 statement.parts += 1
@@ -411,7 +415,7 @@ package struct AudienceIndex {
         /// It is changed in place, so that one which was removed meanwhile does not come back.
         let file: FileDescriptor
 
-        var isComplete: Bool { parts == AudienceIndex.shards.count }
+        var isComplete: Bool { parts == AudienceIndex.parts }
     }
 
     /// Writes a statement that no file has all lines.
@@ -467,7 +471,7 @@ package struct AudienceIndex {
         guard let members, members["version"]?.integer == Self.version,
             members["boot"]?.string == boot,
             members["inode"]?.integer == own.inode, members["made"]?.integer == own.birth,
-            let parts = members["parts"]?.integer, (0...Int64(Self.shards.count)).contains(parts)
+            let parts = members["parts"]?.integer, (0...Int64(Self.parts)).contains(parts)
         else { return nil }
         let unread = (members["unread"]?.texts ?? []).compactMap { UserID($0) }
         return Statement(parts: Int(parts), unread: unread, file: file)

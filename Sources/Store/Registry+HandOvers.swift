@@ -67,7 +67,29 @@ extension Registry {
         }
         // After a crash before this line, the number is corrected once more.
         Files.remove(document.path)
-        try forgetFormerUsers(in: state.tokens[named: DocumentName(hash: handOver.token)])
+        try forgetFormerUsers(of: handOver.token)
+    }
+
+    /// Whether a number on the icon of a token's device waits for another player. One whose file cannot be read
+    /// may be of any token.
+    ///
+    /// - Parameter token: its SHA-256.
+    func isHandOverPending(of token: String) throws(Failure) -> Bool {
+        var names: [String] = []
+        do throws(SystemError) { names = try Files.names(in: state.handOvers.folder) } catch {
+            guard error.errno.isFileSpecific else { throw error.failure }
+        }
+        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+            let file = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+            do throws(Failure) {
+                let document = state.handOvers[named: DocumentName(single: file)]
+                if try document.readUnlocked()?.token == token { return true }
+            } catch {
+                guard error.isDocumentSpecific else { throw error }
+                return true
+            }
+        }
+        return false
     }
 
     /// Whether the user may be losing the device at this moment. If not, the user has lost it, or the program

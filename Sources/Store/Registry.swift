@@ -179,7 +179,7 @@ package struct Registry {
         try forget(devices, of: user, isReplaced: isReplaced)
         // If there is a number to hand over, the index says to whom, and is emptied afterwards.
         for device in devices where device.turnsToHandOver == nil {
-            do throws(Failure) { try forgetFormerUsers(in: state.tokens[device.token]) } catch {
+            do throws(Failure) { try forgetFormerUsers(of: device.token.documentName.file) } catch {
                 // The device is removed, so the caller must not be told otherwise.
                 error.recordFile()
             }
@@ -188,8 +188,13 @@ package struct Registry {
 
     /// Empties the index of a token that nobody has any more: it may name users who replaced the token while
     /// somebody else had it.
-    func forgetFormerUsers(in index: StoredDocument<Holders>) throws(Failure) {
-        guard try index.read()?.users.isEmpty == false else { return }
+    ///
+    /// - Parameter token: its SHA-256.
+    func forgetFormerUsers(of token: String) throws(Failure) {
+        let index = state.tokens[named: DocumentName(hash: token)]
+        guard try index.read()?.users.isEmpty == false, try !isHandOverPending(of: token) else {
+            return
+        }
         try index.update { (holders) throws(Failure) in
             for user in holders.users {
                 if try mayHave(user, in: index) { return }
@@ -289,8 +294,9 @@ package struct Registry {
     /// user.
     ///
     /// - Parameters:
-    ///   - isReplaced: whether the user has other tokens in their place. A token that somebody else still has
-    ///     keeps the user's name then: they may share the phone, and correct the number on its icon.
+    ///   - isReplaced: whether the user has other tokens in their place. A token that somebody else still has,
+    ///     or has left a number on, keeps the user's name then: they may share the phone, and correct the
+    ///     number on its icon.
     ///   - shouldForget: whether to remove the user from this index.
     func forget(
         _ devices: [Device], of user: UserID, isReplaced: Bool = false,
@@ -302,6 +308,7 @@ package struct Registry {
                     // Checked under the index's lock: a registration may have come in between.
                     guard try !has(user, key) else { return }
                     if case .token = key, isReplaced {
+                        if try isHandOverPending(of: device.token.documentName.file) { return }
                         for other in holders.users where other != user {
                             if try mayHave(other, in: state.tokens[device.token]) { return }
                         }

@@ -5,7 +5,7 @@ import Testing
 import Turnstone
 
 /// A fixture of `functions/NAME/fixtures` that asks in the short form, as an HTTP request.
-struct HostedFixture: CustomStringConvertible {
+struct HostedFixture: CustomStringConvertible, Sendable {
     let description: String
     let program: String
     let request: HostRequest
@@ -29,7 +29,9 @@ struct HostedFixture: CustomStringConvertible {
         description = "\(program)/\(file.lastPathComponent)"
     }
 
-    static func all() throws -> [HostedFixture] {
+    static func all() throws -> [HostedFixture] { try read.get() }
+
+    private static let read = Result {
         try Route.programs().flatMap { program in
             let folder = URL(fileURLWithPath: "\(Route.repository)/functions/\(program)/fixtures")
             return try FileManager.default.contentsOfDirectory(
@@ -41,7 +43,9 @@ struct HostedFixture: CustomStringConvertible {
     }
 
     /// For each route the first fixture that it grants.
-    static func granted() throws -> [HostedFixture] {
+    static func granted() throws -> [HostedFixture] { try found.get() }
+
+    private static let found = Result {
         let fixtures = try all()
         return try Route.all().compactMap { route in fixtures.first(where: route.grants) }
     }

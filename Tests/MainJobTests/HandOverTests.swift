@@ -75,16 +75,18 @@ import Unix
     }
 
     /// The number that the last accepted push showed on the phone.
-    private func badge(_ world: World) throws -> Int64? {
+    private func badge(_ world: World, of phone: String = token(1)) throws -> Int64? {
         let last = try world.simulator.pushes().last {
-            $0["accepted"] == true && $0["token"] == .string(token(1))
+            $0["accepted"] == true && $0["token"] == .string(phone)
         }
         return last?["payload"]?.object?["aps"]?.object?["badge"]?.integer
     }
 
-    private func expectCorrection(_ world: World, _ comment: Comment) throws {
+    private func expectCorrection(
+        _ world: World, of phone: String = token(1), _ comment: Comment
+    ) throws {
         try world.cycle()
-        #expect(try badge(world) == 0, comment)
+        #expect(try badge(world, of: phone) == 0, comment)
         let count = try world.acceptedIDs().count
         for _ in 0..<2 { try world.cycle() }
         #expect(try world.acceptedIDs().count == count, "one correction: \(comment)")
@@ -116,6 +118,24 @@ import Unix
         // The player who claims the phone needs that document, and asks again.
         if route == .claim { #expect(try status(request, world) == 200) }
         try expectCorrection(world, "\(route)")
+    }
+
+    @Test(
+        "the number is corrected though the phone has another token by then",
+        arguments: Route.allCases.filter { $0 != .claim && $0 != .replacement })
+    func rotated(route: Route) throws {
+        let world = try shown()
+        #expect(try status(request(route, world), world) == 200)
+        let body: JSONObject = [
+            "token": .string(token(2)), "tokenType": "device",
+            "previousToken": .string(token(1)),
+        ]
+        let event: JSONValue = [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer("3"))], "body": .object(body),
+        ]
+        #expect(try status(("push-register", event), world) == 200)
+        try expectCorrection(world, of: token(2), "\(route)")
     }
 
     @Test("the number waits while the other player's document is locked or damaged")

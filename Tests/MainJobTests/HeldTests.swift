@@ -456,10 +456,15 @@ import Unix
 
     /// The state folder after a drainer was killed when a message's file was in its box but not yet in the
     /// receipts.
-    private func killedWhileHolding(_ world: World) throws -> String {
+    ///
+    /// - Parameter afterwards: what other drainers have done since, without coming to the message.
+    private func killedWhileHolding(
+        _ world: World, afterwards: () throws -> Void = {}
+    ) throws -> String {
         let id = try world.sent(["users": ["ann"], "title": "A"])
         let before = world.state.files()
         try world.run("deliver")
+        try afterwards()
         let ready = try #require(before.first { $0.key.hasSuffix("ready/normal/\(id).jsonl") })
         try world.state.write(String(decoding: ready.value, as: UTF8.self), to: ready.key)
         for name in world.state.files().keys where name.hasPrefix("receipts/") {
@@ -489,6 +494,24 @@ import Unix
         try goOn(world)
         #expect(try titles(world) == ["A"])
         #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test(
+        "a message that a killed drainer was holding is sent once, though its box is a release by now"
+    )
+    func sentOnceThoughReleased() throws {
+        let world = try muted()
+        let id = try killedWhileHolding(world) {
+            try mute(world, minutes: nil)
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+            try goOn(world)
+        }
+        #expect(try titles(world).isEmpty)
+        try world.run("deliver")
+        try goOn(world)
+        #expect(try titles(world) == ["A"])
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+        #expect(isEmpty(world))
     }
 
     @Test("a message whose mute ended long ago, while no drainer ran, has expired")

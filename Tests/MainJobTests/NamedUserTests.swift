@@ -107,8 +107,10 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
-    @Test("who gets an external_id after an erasure has found the user is erased too")
-    func erasure() throws {
+    @Test(
+        "who gets an external_id after an erasure has found the user is erased too",
+        arguments: ["onesignal-users", "users"])
+    func erasure(program: String) throws {
         let (world, id) = try world()
         let name = try #require(world.state.files().keys.first { $0.hasSuffix("/\(id).json") })
         let shard = name.split(separator: "/")[1]
@@ -116,8 +118,10 @@ import Unix
         try Files.makeFolder(Files.parent(of: path))
         let lock = try FileDescriptor.open(path, .update)
         #expect(try lock.tryLock())
-        let place = "/apps/\(Self.app)/users/by/onesignal_id/\(id)"
-        let erasure = try world.startBackend("onesignal-users", world.message("DELETE", place))
+        let place =
+            program == "users"
+            ? "/api/users/\(id)" : "/apps/\(Self.app)/users/by/onesignal_id/\(id)"
+        let erasure = try world.startBackend(program, world.message("DELETE", place))
         try world.wait(for: erasure, toOpen: "erasures")
         try self.name(id, in: world)
         lock.unlock()

@@ -189,17 +189,13 @@ struct Endpoint: CustomTestStringConvertible, Sendable {
     /// the form that the front has), more than it takes in that of `{L}`, and U+F8FF as the byte FF, which is
     /// never part of UTF-8.
     func filled(_ template: String, credential: String = "") -> [UInt8] {
-        let text = template.replacing("{M}", with: method).replacing("{P}", with: path)
+        var text = template.replacing("{M}", with: method).replacing("{P}", with: path)
             .replacing("{K}", with: credential)
-            .replacing("{L}", with: String(repeating: "b", count: bodyLimit + 1))
-        var bytes: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            if scalar == "\u{F8FF}" {
-                bytes.append(0xff)
-            } else {
-                bytes += Array(String(scalar).utf8)
-            }
+        if text.contains("{L}") {
+            text = text.replacing("{L}", with: String(repeating: "b", count: bodyLimit + 1))
         }
-        return bytes
+        let parts = text.unicodeScalars.split(
+            separator: "\u{F8FF}", omittingEmptySubsequences: false)
+        return Array(parts.map { Array(String($0).utf8) }.joined(separator: [0xff]))
     }
 }

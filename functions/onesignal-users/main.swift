@@ -40,12 +40,9 @@ serve(
         let users = try Users(request)
         let user = try users.namedEvenIfErasing()
         // OneSignal's answer has no place for what is left.
-        var erased = try eraseUser(user, in: users.state, as: request, isWhole: true)
-        // Another request may have given the user an external_id after the look-up.
-        if let present = try users.state.successor(of: user) {
-            erased = try eraseUser(present, in: users.state, as: request, isWhole: true) ?? erased
+        guard try eraseUser(user, in: users.state, as: request, isWhole: true) != nil else {
+            throw noUser
         }
-        guard erased != nil else { throw noUser }
         return .ok([:])
     },
     Route("GET", "/apps/{app_id}/users/by/{alias_label}/{alias_id}/identity") {

@@ -257,6 +257,22 @@ with sync_playwright() as playwright:
         page.reload()
         page.locator("#turn-on").wait_for()
 
+    @step("signing out while the browser asks for the permission leaves nothing")
+    def _():
+        page.evaluate("() => { Notification.requestPermission = () => new Promise(done => { window.allow = () => done('granted') }) }")
+        page.click("#turn-on")
+        until(lambda: page.evaluate("Boolean(window.allow)"), "nothing is asked")
+        page.click("#sign-out")
+        page.locator("#signed-out").wait_for()
+        page.evaluate("window.allow()")
+        page.wait_for_timeout(2000)  # what it registers, it registers at once
+        expect(page.evaluate("localStorage.getItem('fake')") is None, "it has a subscription")
+        expect("account" not in page.evaluate("caches.keys()"), "the worker has the key")
+        expect([one for one in devices() if one["deviceName"] == "Chrome, Linux"] == [], devices())
+        page.goto("about:blank")
+        page.goto(link)
+        page.locator("#turn-on").wait_for()
+
     @step("a registration that the server refuses leaves no subscription in the browser")
     def _():
         for answer, wanted in [(dict(status=409, json={"error": "x"}), "Too many devices"), (dict(status=401, json={"error": "x"}), "This key does not work"),
@@ -436,6 +452,13 @@ with sync_playwright() as playwright:
                 until(lambda: text("#problem") != "", f"{path} {body!r}: no problem")
                 expect("cannot be reached" in text("#problem"), f"{path} {body!r}: {text('#problem')}")
                 page.unroute(path)
+        for status in (401, 403, 404, 429, 502, 511):
+            for body in ("<h1>Log in to the network</h1>", '{"error": 5}'):
+                page.route("**/diagnostics/*", lambda route: route.fulfill(status=status, body=body))
+                page.reload()
+                until(lambda: text("#problem") != "", f"{status} {body!r}: no problem")
+                expect("cannot be reached" in text("#problem"), f"{status} {body!r}: {text('#problem')}")
+                page.unroute("**/diagnostics/*")
         page.reload()
         page.locator("#waiting li").first.wait_for()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
@@ -452,6 +475,16 @@ with sync_playwright() as playwright:
         page.unroute("**/diagnostics/*")
         page.reload()
         page.locator("#waiting li").first.wait_for()
+
+    @step("the keyboard's focus stays on a game that is shown again")
+    def _():
+        page.focus("#waiting a")
+        page.evaluate("""() => {
+            document.activeElement.isFormer = true
+            document.dispatchEvent(new Event("visibilitychange"))
+        }""")
+        until(lambda: not page.evaluate("document.querySelector('#waiting a').isFormer"), "the games are not shown again")
+        expect(page.evaluate("document.activeElement === document.querySelector('#waiting a')"), "it is lost")
 
     @step("the devices are listed though the renewal fails")
     def _():
@@ -923,7 +956,15 @@ with sync_playwright() as playwright:
     @step("installations below prefixes of one host share nothing")
     def _():
         class Prefix(http.server.BaseHTTPRequestHandler):
+            isPortal = False
+
             def forward(self):
+                if Prefix.isPortal:
+                    self.send_response(200)
+                    self.send_header("Content-Type", "text/html")
+                    self.end_headers()
+                    self.wfile.write(b"<h1>Log in to the network</h1>")
+                    return
                 upstream = http.client.HTTPConnection(home.split("/")[2], timeout=30)
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 upstream.request(self.command, re.sub("^/[ab]/", "/", self.path), body,
@@ -967,8 +1008,15 @@ with sync_playwright() as playwright:
         first.reload()
         first.locator("#waiting li").first.wait_for()
         expect(first.evaluate("Object.keys(localStorage).join()") == "account/a", first.evaluate("Object.keys(localStorage).join()"))
-        shared.close()
+        # A portal's page is not kept as this page.
+        Prefix.isPortal = True
+        first.reload()
+        first.get_by_text("Log in to the network").wait_for()
         server.shutdown()
+        server.server_close()
+        first.reload()
+        first.locator("#signed-in").wait_for()
+        shared.close()
 
     @step("signing out removes the registration and the key, and leaves the link to other browsers")
     def _():
@@ -1154,7 +1202,7 @@ with sync_playwright() as playwright:
     @step("the web client's examples run as they are shown")
     def _():
         page.goto(f"{home}reference/client.html")
-        until(lambda: text("#version") == "1.3.1", text("#version"))
+        until(lambda: text("#version") == "1.3.2", text("#version"))
         page.fill("#link", link)
         wanted = ["A quiet game", "stand-in|browser|Chrome|web|\\[\\]", "accepted", "mutedUntil\": \"20", "mutedUntil\": null", "404: "]
         for number, words in enumerate(wanted):
@@ -1174,10 +1222,16 @@ with sync_playwright() as playwright:
     @step("a link's key is revoked if the player says so")
     def _():
         page.goto(link)
-        page.locator("#waiting li").first.wait_for()
+        page.locator("#turn-on").wait_for()
+        page.click("#turn-on")
+        until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+        # Also if the device could not be removed.
+        page.route("**/register/*", lambda route: route.fulfill(status=503, json={"error": "busy"}))
         page.check("#revoke")
         page.click("#sign-out")
         until(lambda: "signed out" in text("#status"), text("#status") + text("#problem"))
+        page.unroute("**/register/*")
+        expect("could not be told" in text("#problem"), text("#problem"))
         expect(status_of(key) == 401, status_of(key))
 
     @step("a browser that keeps nothing is told so in words")

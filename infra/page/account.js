@@ -25,7 +25,7 @@ export const forgetAccount = () => localStorage.removeItem(place)
 /// The account of a sign-in link or an API key, or null. A link may name only the player to whom its key belongs.
 export async function accountIn(link) {
   const part = link.trim().split("#").at(-1)
-  const found = new URLSearchParams(isKey(part) ? {key: part} : part), key = found.get("key"), named = found.get("player")
+  const found = new URLSearchParams(isKey(part) ? {key: part} : part), key = found.get("key"), named = found.get("player")?.match(/^\d*/)[0]
   if (!isKey(key) || !named && key !== part) return null
   const {player} = await accountOf(key)
   if (named && named !== player) throw new Failure(403, "")

@@ -1,9 +1,9 @@
 // Notifications in this browser: whether they are on, on and off, and why not.
 
-import {forgetRegistration, keepRegistration, registration} from "./account.js"
+import {account, forgetRegistration, keepRegistration, registration} from "./account.js"
 import {Obstacle, text} from "./texts.js"
 
-/// iPhones and iPads. An iPad may call itself a Mac, which has no touch screen.
+/// An iPad may call itself a Mac, which has no touch screen.
 export const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
 
 /// Why this browser cannot show pushes: the name of a text, or null.
@@ -26,11 +26,15 @@ async function worker() {
   return navigator.serviceWorker.ready
 }
 
-/// Whether notifications are on: the browser has a subscription, and it is registered.
 export async function isOn() {
   if (obstacle() !== null) return false
-  const found = await navigator.serviceWorker.getRegistration()
-  return Boolean(await found?.pushManager.getSubscription()) && (await registration()) !== null
+  return Boolean(await subscribed()) && (await registration()) !== null
+}
+
+/// The browser would give that of an installation at the host's root, too.
+async function subscribed() {
+  const found = await navigator.serviceWorker?.getRegistration()
+  return found?.scope === new URL(".", location).href ? found.pushManager?.getSubscription() : null
 }
 
 /// Asks for permission, so it must be called first thing in a click.
@@ -42,7 +46,7 @@ export async function turnOn(client) {
   await inTurn(() => subscribe(client))
 }
 
-/// Registers again, at each start of the page. Answers whether the device has another id now.
+/// Registers again. Answers whether the device has another id now.
 export const renew = client => inTurn(async () => await isOn() && subscribe(client))
 
 /// The player's devices. A browser that was removed elsewhere forgets its registration: a renewal would undo that.
@@ -56,6 +60,8 @@ export const listed = client => inTurn(async () => {
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
+  // The browser's question may be answered after a sign-out.
+  if (account()?.key !== client.account.key) throw new Obstacle("browser.off")
   let key
   try {
     key = await client.pushKey()
@@ -73,7 +79,7 @@ async function subscribe(client) {
   try {
     subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
   } catch (error) {
-    // AbortError: the browser could not reach its push service, or has none.
+    // AbortError: it reaches no push service.
     throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
   const earlier = await registration(), name = browserName()
@@ -82,23 +88,23 @@ async function subscribe(client) {
     id = await client.register(subscription, name)
     await keepRegistration({...client.account, id, name, title: "Turnstone", body: text("push.body")})
   } catch (failure) {
-    // A subscription that was registered before is tried again at the next start. Another is of no use.
+    // One that was registered before is tried again at the next start.
     if (!earlier) await subscription.unsubscribe().catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
-  // A renewal has the same id. Another id names a subscription that this browser no longer has.
+  // Another id names a subscription that is no more.
   if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
   return earlier?.id !== id
 }
 
-/// Such as "Firefox, Linux". Newer browsers name older ones too, so the order matters.
+/// Such as "Firefox, Linux". Newer browsers name older ones, too.
 function browserName() {
   const find = names => names.find(([part]) => navigator.userAgent.includes(part))?.at(-1)
   return [find([["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]),
     find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
 
-/// Chromium may wait for minutes. A subscription that comes later is used the next time.
+/// Chromium may wait for minutes.
 function inTime(promise) {
   const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
   return Promise.race([promise, late])
@@ -113,12 +119,11 @@ export const turnOff = client => inTurn(async () => {
 })
 
 async function forget() {
-  const found = await navigator.serviceWorker?.getRegistration()
-  await (await found?.pushManager?.getSubscription())?.unsubscribe()
+  await (await subscribed())?.unsubscribe()
   await forgetRegistration()
 }
 
-/// Starts the service worker without subscribing, so that the page opens offline.
+/// So that the page opens offline.
 export async function prepare() {
   if (window.isSecureContext && "serviceWorker" in navigator) await worker()
 }

@@ -10,13 +10,13 @@ import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences
 import {failureText, language, languages, Obstacle, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
-/// How often a visible page looks at the games. The server asks Online-Go.com as often.
+/// As often as the server asks Online-Go.com.
 const lookEvery = 30_000
 
-/// How often, and how many times, a test's receipt is looked for.
+/// For a test's receipt.
 const testPause = 1500, testLooks = 20
 
-// What failed may have changed this browser's state: the key may be revoked.
+// The key may be revoked.
 putErrors(failure => {
   showBrowser()
   return failureText(failure)
@@ -46,7 +46,10 @@ const look = latest(() => client.diagnostics().catch(failure => ({failure})), fo
     the("problem").dataset.of = "look"
     showBrowser()
   } else {
+    const {href} = document.activeElement
     showGames(found)
+    // The cards are new, and the focus would be lost.
+    if (href) [...document.links].find(link => link.href === href)?.focus()
     if (the("problem").dataset.of === "look") tell(the("status").textContent)
     delete the("problem").dataset.of
   }
@@ -119,8 +122,8 @@ async function show() {
   if (failed && the("problem").textContent === "") complain(failed.reason)
 }
 
-/// Takes the account of a sign-in link or a key. The pushes would be those of whoever made the link, so a browser that
-/// is signed in asks before it changes the player.
+/// Takes the account of a link or a key. A browser that is signed in asks before it changes the player: the link may be
+/// anybody's.
 async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
@@ -148,8 +151,10 @@ async function signInByAddress() {
 }
 
 /// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
-const leave = (client, isRevoked) =>
-  turnOff(client).then(() => isRevoked ? client.revokeKey() : undefined).catch(failure => failure)
+async function leave(client, isRevoked) {
+  const failure = await turnOff(client).catch(failure => failure)
+  return isRevoked ? client.revokeKey().then(() => failure, failure => failure) : failure
+}
 
 async function signOut() {
   const failure = await leave(client, the("revoke").checked)

@@ -8,7 +8,6 @@ const table = new Map(phrases.trim().split("\n\n").map(block => block.split("\n"
 
 export let language = "en"
 
-/// Sets the language from now on, or for this visit only if the browser keeps nothing.
 export function want(name) {
   wanted = name
   try {
@@ -48,7 +47,7 @@ export function text(name, values = {}) {
   return table.get(name)[Object.keys(languages).indexOf(language)].replace(/\{(\w+)\}/g, (_, value) => values[value])
 }
 
-/// A text if there is one of this name: a newer server may know more words than this page.
+/// A newer server may know more words than this page.
 export const known = (name, otherwise) => table.has(name) ? text(name) : otherwise
 
 /// "3 hours ago", for milliseconds since 1970.

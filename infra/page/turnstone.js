@@ -2,7 +2,7 @@
 // reference/client.html shows what it answers, with examples.
 
 /// The first number grows if a caller must change, the second with something new.
-export const version = "1.3.1"
+export const version = "1.3.2"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
 const home = new URL(".", import.meta.url).href
@@ -23,10 +23,10 @@ export async function ask(method, path, body, headers = {}, base = home) {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(30_000),
   }).catch(() => { throw new Failure(0, "") })
-  // An answer without JSON is a proxy's, or was cut off.
-  const answer = await response.json().catch(() => null)
-  if (!response.ok || !answer)
-    throw new Failure(response.ok ? 0 : response.status, typeof answer?.error === "string" ? answer.error : "", response.headers.get("Retry-After"))
+  // An answer without JSON is a proxy's, or was cut off. So is a refusal without a sentence.
+  const answer = await response.json().catch(() => null), error = answer?.error
+  if (!response.ok && typeof error === "string") throw new Failure(response.status, error, response.headers.get("Retry-After"))
+  if (!response.ok || !answer) throw new Failure(0, "")
   return {body: answer, etag: response.headers.get("ETag")}
 }
 
@@ -43,6 +43,8 @@ export async function accountOf(key, base = home) {
 }
 
 const stored = async asked => ({preferences: await member("preferences", asked), etag: (await asked).etag})
+
+const all = async (name, asked) => (await member(name, asked), (await asked).body)
 
 export class Client {
   /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
@@ -61,9 +63,7 @@ export class Client {
 
   /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.
   async diagnostics() {
-    const asked = this.ask("GET", `diagnostics/${this.account.player}?details=true`)
-    await member("monitored_games", asked)
-    return (await asked).body
+    return all("monitored_games", this.ask("GET", `diagnostics/${this.account.player}?details=true`))
   }
 
   /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
@@ -73,7 +73,7 @@ export class Client {
 
   /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
   async notifications(after = null, limit = 20) {
-    return (await this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`)).body
+    return all("notifications", this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`))
   }
 
   /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: no push service
@@ -95,7 +95,7 @@ export class Client {
 
   /// Sets the language of turn notices, such as `de` or `zh-Hans`.
   async setLanguage(language) {
-    await this.ask("PATCH", "api/profile", {language})
+    await member("profile", this.ask("PATCH", "api/profile", {language}))
   }
 
   /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
@@ -111,7 +111,7 @@ export class Client {
 
   /// Removes a device. One that is not there is fine.
   unregister(id) {
-    return this.remove(`register/${encodeURIComponent(id)}`)
+    return this.remove(`register/${encodeURIComponent(id)}`, "status")
   }
 
   /// Revokes the account's own key, in all places that use it.
@@ -119,12 +119,12 @@ export class Client {
     // A key's id is the beginning of its SHA-256.
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.account.key)))
     const id = Array.from(digest.slice(0, 8), byte => byte.toString(16).padStart(2, "0")).join("")
-    await this.remove(`api-keys/${id}`)
+    await this.remove(`api-keys/${id}`, "revoked")
   }
 
-  /// Deletes what a path names, if it is there.
-  async remove(path) {
-    await this.ask("DELETE", path).catch(failure => {
+  /// Deletes what a path names, if it is there. name: a member of the answer.
+  async remove(path, name) {
+    await member(name, this.ask("DELETE", path)).catch(failure => {
       if (failure.status !== 404) throw failure
     })
   }

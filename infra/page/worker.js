@@ -2,9 +2,9 @@
 // keeps the page's files for a start without a network. It is no module: not all browsers run those.
 
 const {scope} = self.registration
-/// Installations may share a host, so what each keeps is named by its path.
+/// Installations may share a host.
 const path = new URL(scope).pathname.slice(0, -1)
-const shell = `shell-7${path}`, accounts = `account${path}`
+const shell = `shell-8${path}`, accounts = `account${path}`
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, scope).href)
 const recordAddress = new URL("registration", scope).href
@@ -30,7 +30,8 @@ self.addEventListener("fetch", event => {
     const cache = await caches.open(shell), kept = await cache.match(address)
     const asked = fetch(event.request).then(response => {
       patience = 5000
-      if (response.ok) event.waitUntil(cache.put(address, response.clone()))
+      // A portal or a maintenance page may answer 200, too.
+      if (response.ok && response.headers.has("Content-Security-Policy")) event.waitUntil(cache.put(address, response.clone()))
       return response
     }).catch(() => kept ?? Response.error())
     const found = await Promise.race([asked, new Promise(done => setTimeout(done, patience))])
@@ -96,7 +97,7 @@ self.addEventListener("notificationclick", event => {
   const chosen = Array.isArray(kept.actions) ? kept.actions.find(one => one?.action === event.action)?.navigate : null
   const address = target(chosen ?? kept.navigate)
   event.waitUntil((async () => {
-    // A browser shows a worker only the tabs of its own origin: those of other sites are opened anew.
+    // Tabs of other sites are not listed, so they are opened anew.
     const pages = await self.clients.matchAll({type: "window", includeUncontrolled: true})
     const open = pages.find(page => page.url.replace(/#.*$/, "") === address.replace(/#.*$/, ""))
     await (open ? open.focus() : self.clients.openWindow(address))
@@ -110,7 +111,7 @@ const ask = (account, method, path, body) => fetch(new URL(path, scope), {
   body: body && JSON.stringify(body), signal: AbortSignal.timeout?.(30_000),
 })
 
-/// As in browser.js: a sign-out waits for a renewal, and leaves nothing to renew.
+/// As in browser.js.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 self.addEventListener("pushsubscriptionchange", event => {
@@ -127,12 +128,12 @@ self.addEventListener("pushsubscriptionchange", event => {
     const remove = () => ask(kept, "DELETE", `register/${encodeURIComponent(kept.id)}`)
     let answer = await register()
     if (answer.status === 409) {
-      // Too many devices: the former one makes room. If the second attempt fails, the page says that it is off.
+      // Too many devices: the former one makes room.
       await remove()
       answer = await register()
     }
-    if (!answer.ok) return  // the page registers again when it is opened
-    const {id} = await answer.json()
+    const {id} = answer.ok ? await answer.json() : {}
+    if (!id) return  // the page registers again when it is opened
     await (await caches.open(accounts)).put(recordAddress, new Response(JSON.stringify({...kept, id})))
     if (id !== kept.id) await remove()
   }))
