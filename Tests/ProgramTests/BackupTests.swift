@@ -134,7 +134,7 @@ import Testing
                 try? stop.write("", to: "stop")
                 for writer in writers { _ = try? writer.end() }
             }
-            while accepted(stop).isEmpty { usleep(10_000) }
+            try wait(until: "a writer's request is accepted") { !accepted(stop).isEmpty }
             for _ in 0..<rounds {
                 let before = accepted(stop)
                 let copy = TemporaryFolder()

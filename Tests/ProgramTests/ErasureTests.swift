@@ -240,7 +240,7 @@ import Turnstone
         let drainer = try Programs.start(
             "deliver", entries: lasting.map { "\($0.key)=\($0.value)" })
         // It is elected once its sign of life is there.
-        while try mentions("\"pid\"") == [] { usleep(10_000) }
+        try wait(until: "the drainer is elected") { try mentions("\"pid\"") != [] }
         _ = try notify([Self.player], ["send_after": 1_795_269_600])
         let answer = try ask("users", "DELETE", "/api/users/\(Self.player)", server)
         #expect(answer.json?.object?["erased"]?.object?["pushes"] == 1, "\(answer.body)")

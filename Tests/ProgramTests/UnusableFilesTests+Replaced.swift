@@ -13,9 +13,10 @@ extension UnusableFilesTests {
         let lasting = installation.environment.merging(["DELIVER_LINGER_SECONDS": "60"]) { $1 }
         let drainer = try Programs.start(
             "deliver", entries: lasting.map { "\($0.key)=\($0.value)" })
-        while !String(decoding: state.read("spool/apns/drainer.lock") ?? [], as: UTF8.self)
-            .contains("beat")
-        { usleep(10_000) }
+        try wait(until: "the drainer is elected") {
+            String(decoding: state.read("spool/apns/drainer.lock") ?? [], as: UTF8.self)
+                .contains("beat")
+        }
         let old = "\(state.path).old"
         defer { try? FileManager.default.removeItem(atPath: old) }
         try FileManager.default.moveItem(atPath: state.path, toPath: old)
