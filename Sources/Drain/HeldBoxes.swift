@@ -20,7 +20,7 @@ final class HeldBoxes: RunPart {
     private var nextRetry = Instant.first
     /// When to look for due boxes again. There may be thousands of moments to read.
     private var nextLook = Instant.first
-    /// When this run began, if boxes or releases had messages then; see ``isHeldAlready(_:)``.
+    /// When this run began, if anything was held then; see ``isHeldAlready(_:)``.
     private var heldBefore: Timestamp?
 
     init(_ run: Run, _ documents: LastDocuments, _ reader: ReleaseReader) {
@@ -73,9 +73,7 @@ final class HeldBoxes: RunPart {
 
     /// Accepts the releases that an earlier drainer took out of boxes but did not accept.
     func recover() throws(Failure) {
-        // A release has the messages of boxes as long as it is not finished.
-        let mayHold = try spool.holdsAnything() ? true : spool.hasReleases()
-        heldBefore = mayHold ? now : nil
+        heldBefore = try spool.holdsAnything() ? now : nil
         for release in try spool.orphanedReleases() {
             run.orLog { () throws(Failure) in try accept(release, of: release, isRecovered: true) }
         }

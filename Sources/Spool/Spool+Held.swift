@@ -179,8 +179,11 @@ extension Spool {
         UnusableFiles.record(error.path, error.errno.name)
     }
 
-    /// Whether any message is held.
-    package func holdsAnything() throws(Failure) -> Bool { try !moments().isEmpty }
+    /// Whether any message is held. A release has the messages of its boxes until it is finished.
+    package func holdsAnything() throws(Failure) -> Bool {
+        if try !moments().isEmpty { return true }
+        return try !names(in: released).isEmpty
+    }
 
     /// The earliest moment at which a box must be looked at: now, if a drainer was killed during a release.
     func nextBox(at now: Timestamp) throws(Failure) -> Timestamp? {
@@ -329,9 +332,6 @@ extension Spool {
 // MARK: Another number of queues
 
 extension Spool {
-    /// Whether a release is accepted or about to be.
-    package func hasReleases() throws(Failure) -> Bool { try !names(in: released).isEmpty }
-
     /// Moves everything that is held to other queues.
     ///
     /// - Parameters:

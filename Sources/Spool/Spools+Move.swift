@@ -70,7 +70,6 @@ extension Spool {
     func hasAnything() throws(Failure) -> Bool {
         if try hasReady() { return true }
         if try holdsAnything() { return true }
-        if try hasReleases() { return true }
         for folder in try waitingFolders() {
             if try hasNotification("\(waiting)/\(folder.name)") { return true }
         }

@@ -39,20 +39,26 @@ extension Registry {
             error.failure.recordFile()
         }
         for name in names {
-            guard name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+            guard let document = handOver(inFile: name) else {
                 // No program writes for so long.
                 Files.removeLeftover("\(state.handOvers.folder)/\(name)", after: .hours(1))
                 continue
             }
-            let file = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
             do throws(Failure) {
                 try Lock.waiting(upTo: .milliseconds(100)) { () throws(Failure) in
-                    try finish(state.handOvers[named: DocumentName(single: file)])
+                    try finish(document)
                 }
             } catch {
                 error.recordFile()
             }
         }
+    }
+
+    /// - Returns: `nil` for a file that a killed program was writing.
+    private func handOver(inFile name: String) -> StoredDocument<HandOver>? {
+        guard name.utf8.suffix(5).elementsEqual(".json".utf8) else { return nil }
+        let file = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+        return state.handOvers[named: DocumentName(single: file)]
     }
 
     private func finish(_ document: StoredDocument<HandOver>) throws(Failure) {
@@ -79,10 +85,8 @@ extension Registry {
         do throws(SystemError) { names = try Files.names(in: state.handOvers.folder) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
         }
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
-            let file = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
+        for document in names.compactMap({ handOver(inFile: $0) }) {
             do throws(Failure) {
-                let document = state.handOvers[named: DocumentName(single: file)]
                 if try document.readUnlocked()?.token == token { return true }
             } catch {
                 guard error.isDocumentSpecific else { throw error }

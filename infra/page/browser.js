@@ -31,7 +31,7 @@ export async function isOn() {
   return Boolean(await subscribed()) && (await registration()) !== null
 }
 
-/// The browser would give that of an installation at the host's root, too.
+/// This page's own: the browser would give that of the root, too.
 async function subscribed() {
   const found = await navigator.serviceWorker?.getRegistration()
   return found?.scope === new URL(".", location).href ? found.pushManager?.getSubscription() : null

@@ -122,9 +122,10 @@ export class Client {
     await this.remove(`api-keys/${id}`, "revoked")
   }
 
-  /// Deletes what a path names, if it is there. name: a member of the answer.
+  /// Deletes what a path names, if it is there. name: a member that the answer must have.
   async remove(path, name) {
-    await member(name, this.ask("DELETE", path)).catch(failure => {
+    const asked = this.ask("DELETE", path)
+    await (name ? member(name, asked) : asked).catch(failure => {
       if (failure.status !== 404) throw failure
     })
   }
