@@ -262,17 +262,30 @@ extension Lock {
 
     /// The last committed revision of the document whose lock is there, without holding it.
     package static func committedRevision(at place: LockPlace) throws(Failure) -> Int64 {
-        guard let key = place.key else { return try systemCalls(number(at: place.own)) }
+        let number = try systemCalls(storedNumber(at: place))
+        guard number > 0 else { return 0 }
+        return try isEmptied(place) ? 0 : number
+    }
+
+    /// The number that the lock file has for the document, which counts unless the lock is emptied
+    /// (``isEmptied(_:)``); 0 also if the file cannot be read.
+    static func numberIfReadable(at place: LockPlace) throws(Failure) -> Int64 {
+        do throws(SystemError) { return try storedNumber(at: place) } catch {
+            guard error.errno.concernsOneFile else { throw error.failure }
+            return 0
+        }
+    }
+
+    private static func storedNumber(at place: LockPlace) throws(SystemError) -> Int64 {
+        guard let key = place.key else { return try number(at: place.own) }
         var line: Int64?
         do throws(SystemError) {
             line = try RevisionTable(in: FileDescriptor.open(place.file, .read)).revision(of: key)
         } catch {
-            guard error.errno == .noEntry || error.errno == .notDirectory else {
-                throw error.failure
-            }
+            guard error.errno == .noEntry || error.errno == .notDirectory else { throw error }
         }
-        guard let line, line > 0 else { return try systemCalls(ownNumber(at: place)) }
-        return try isEmptied(place) ? 0 : line
+        if let line, line > 0 { return line }
+        return try ownNumber(at: place)
     }
 
     /// The number in `NAME.json.lock`, if version 2 may have left one.
@@ -347,7 +360,8 @@ extension Lock {
         return true
     }
 
-    private static func isEmptied(_ place: LockPlace) throws(Failure) -> Bool {
+    /// Whether the document's own lock file is empty: it counts as never committed.
+    static func isEmptied(_ place: LockPlace) throws(Failure) -> Bool {
         try systemCalls(Files.stamp(of: place.own))?.size == 0
     }
 

@@ -27,15 +27,28 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// Reads the last committed content; `nil` if there is none. Takes no lock.
+    ///
+    /// - Throws: `stale` if an older document than the committed one is in its place, or the file system keeps
+    ///   showing one.
     package func read() throws(Failure) -> Content? {
         var patience = Patience()
         while true {
-            if let known = try present() { return known }
-            guard !options.isCache, !options.mayVanish, try Lock.committedRevision(at: lock) > 0
-            else { return nil }
-            // The first commit may have happened since. On some network file systems, a file that is replaced
-            // while it is opened seems to be missing.
-            guard patience.wait() else { throw missing }
+            // Before the document: a commit stores its number last.
+            let committed = options.isCache ? 0 : try Lock.numberIfReadable(at: lock)
+            guard let known = try present() else {
+                guard !options.isCache, !options.mayVanish,
+                    try Lock.committedRevision(at: lock) > 0
+                else { return nil }
+                // The first commit may have happened since. On some network file systems, a file that is
+                // replaced while it is opened seems to be missing.
+                guard patience.wait() else { throw missing }
+                continue
+            }
+            guard known.revision < committed, try !Lock.isEmptied(lock) else {
+                return known.content
+            }
+            // The document may have been removed since, and begun anew.
+            guard patience.wait() else { throw stale(known.revision, committed) }
         }
     }
 
@@ -91,12 +104,12 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    private func present() throws(Failure) -> Content? {
+    private func present() throws(Failure) -> Stored<Content>? {
         let bytes = try bytes()
         guard let bytes else { return nil }
-        guard !options.isCache else { return cached(bytes)?.content }
+        guard !options.isCache else { return cached(bytes) }
         guard let stored = try Stored<Content>(bytes, path) else { throw try setAside() }
-        return stored.content
+        return stored
     }
 
     /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
@@ -281,16 +294,26 @@ package struct StoredDocument<Content: Document> {
         if known == nil, copy != nil { throw missing }
         guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
         guard let known else { throw missing }
-        guard !options.isLocal else {
-            throw Failure(
-                .broken,
-                "unable to use \(path): it has revision \(known.revision), but revision \(committed) was committed, so an older copy is in its place. \(remedy)",
-                cause: FailureCause.stale, file: path)
+        throw stale(known.revision, committed)
+    }
+
+    /// The failure if the document is older than the one that was committed.
+    private func stale(_ revision: Int64, _ committed: Int64) -> Failure {
+        guard options.isLocal else {
+            // `health` checks whether it is still so.
+            UnusableFiles.record(path, FailureCause.stale)
+            return Failure(
+                .later(seconds: 5),
+                "unable to read \(path): the file system still shows an older revision than \(committed)",
+                cause: FailureCause.stale)
         }
-        throw Failure(
-            .later(seconds: 5),
-            "unable to read \(path): the file system still shows an older revision than \(committed)",
-            cause: FailureCause.stale)
+        return Failure(
+            .broken,
+            """
+            unable to use \(path): it has revision \(revision), but revision \(committed) was committed, \
+            so an older copy is in its place. \(remedy)
+            """,
+            cause: FailureCause.stale, file: path)
     }
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.

@@ -178,6 +178,12 @@ extension Registry {
         document.isKnownPlayer = true
         // Even if there was a device before: the mark may be missing.
         try state.watch.renew(player, isNew: !wasWatched)
+        // Its icon does not count the games yet of which the player was notified on other devices.
+        if document.turnBadge.waiting > 0, added.device.shownTurns == nil,
+            added.device.takesBadges(by: state.services)
+        {
+            try state.forgetJudgement(of: player)
+        }
         return added
     }
 

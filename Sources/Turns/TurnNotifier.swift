@@ -208,11 +208,12 @@ package struct TurnNotifier {
 
 extension User {
     /// Whether the device's icon shows more waiting games than there are, or fewer than the player was
-    /// notified of.
+    /// notified of. That of a device which has got no notice yet shows none.
     fileprivate func showsWrongNumber(
         _ device: Device, notified: Int64, _ services: PushServiceSet
     ) -> Bool {
-        guard device.takesBadges(by: services), let shown = device.shownTurns else { return false }
+        guard device.takesBadges(by: services) else { return false }
+        let shown = device.shownTurns ?? 0
         return shown > turnBadge.waiting || shown < notified
     }
 

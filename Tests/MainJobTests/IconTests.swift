@@ -59,6 +59,31 @@ import Turnstone
         try expectCorrection(world, on: 1, "killed: \(isKilled)")
     }
 
+    @Test(
+        "a phone that joins shows the games of which its player was notified on another one",
+        arguments: [false, true])
+    func joining(isShared: Bool) throws {
+        let world = try shown()
+        if isShared {
+            try world.simulator.perform(["do": "player", "player": 3, "name": "C"])
+            try world.beginGame(8, ["black": 3])
+            try world.register(token(3), of: 3)
+            try world.cycle()
+            try world.move(8)
+            try world.cycle()
+        }
+        let number = isShared ? 1 : 2
+        try world.register(token(number), of: isShared ? 3 : 1)
+        let last = try settle(world)
+        #expect(last?["payload"] == ["aps": ["badge": .integer(isShared ? 2 : 1)]])
+        #expect(last?["token"] == .string(token(number)))
+        let count = try world.acceptedIDs().count
+        // The app registers at each start.
+        try world.register(token(number), of: isShared ? 3 : 1)
+        _ = try settle(world)
+        #expect(try world.acceptedIDs().count == count, "one correction")
+    }
+
     @Test("a correction that APNs refuses is made again after a quarter of an hour")
     func refused() throws {
         let world = try shown()
