@@ -320,8 +320,7 @@ def check_icons(world):
         # A number alone tells of no game that its player did not want to be told of.
         untold = sum(world.deaf_to_turns.get((player, game)) == turn
                      for player in people for game, turn in world.waiting(player).items())
-        # A phone that has come to somebody else need not show what its new owner was told elsewhere.
-        if number > wanted or number < wanted - untold and people == before:
+        if number > wanted or number < wanted - untold:
             raise Badge(f"phone {phone} of {', '.join(people)} shows {number}, but {wanted} games wait")
 
 
