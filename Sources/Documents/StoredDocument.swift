@@ -18,7 +18,7 @@ package struct StoredDocument<Content: Document> {
         self.options = options
     }
 
-    /// Where its lock is. Computed, because readers need none.
+    /// Where its lock is.
     package var lock: LockPlace {
         guard let lock = name.lock else { return LockPlace(of: path) }
         let shelf = Files.parent(of: Files.parent(of: path))
@@ -29,12 +29,14 @@ package struct StoredDocument<Content: Document> {
     /// Reads the last committed content; `nil` if there is none. Takes no lock.
     ///
     /// - Throws: `stale` if an older document than the committed one is in its place, or the file system keeps
-    ///   showing one.
+    ///   showing one. Where the document may vanish, an older one will do, too.
     package func read() throws(Failure) -> Content? {
         var patience = Patience()
+        var looks = 0
         while true {
             // Before the document: a commit stores its number last.
-            let committed = options.isCache ? 0 : try Lock.numberIfReadable(at: lock)
+            let committed =
+                options.isCache || options.mayVanish ? 0 : try Lock.numberIfReadable(at: lock)
             guard let known = try present() else {
                 guard !options.isCache, !options.mayVanish,
                     try Lock.committedRevision(at: lock) > 0
@@ -47,8 +49,12 @@ package struct StoredDocument<Content: Document> {
             guard known.revision < committed, try !Lock.isEmptied(lock) else {
                 return known.content
             }
-            // The document may have been removed since, and begun anew.
-            guard patience.wait() else { throw stale(known.revision, committed) }
+            // The document may have been removed since, and begun anew. Where no other machine can change it,
+            // more looks would only keep the caller waiting.
+            looks += 1
+            guard looks < 3 || !options.isLocal, patience.wait() else {
+                throw stale(known.revision, committed)
+            }
         }
     }
 
@@ -294,18 +300,20 @@ package struct StoredDocument<Content: Document> {
         if known == nil, copy != nil { throw missing }
         guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
         guard let known else { throw missing }
+        // Without it, the document would begin anew.
+        guard !options.mayVanish else {
+            return Stored(content: known.content, revision: committed)
+        }
         throw stale(known.revision, committed)
     }
 
     /// The failure if the document is older than the one that was committed.
     private func stale(_ revision: Int64, _ committed: Int64) -> Failure {
         guard options.isLocal else {
-            // `health` checks whether it is still so.
-            UnusableFiles.record(path, FailureCause.stale)
             return Failure(
                 .later(seconds: 5),
                 "unable to read \(path): the file system still shows an older revision than \(committed)",
-                cause: FailureCause.stale)
+                cause: FailureCause.stale, file: path)
         }
         return Failure(
             .broken,

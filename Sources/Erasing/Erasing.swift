@@ -18,13 +18,27 @@ package func eraseUser(
 ) throws(Failure) -> JSONValue? {
     let erased = try eraseOneUser(user, in: state, as: request, isWhole: isWhole)
     // Looked up afterwards: another request may have changed the id meanwhile.
-    guard user.mayHaveChanged, let present = try state.successor(of: user) else { return erased }
-    return try eraseOneUser(present, in: state, as: request, isWhole: isWhole) ?? erased
+    guard user.mayHaveChanged, let present = try state.successor(of: user) else {
+        return erased.map { .object($0) }
+    }
+    let more = try eraseOneUser(present, in: state, as: request, isWhole: isWhole)
+    return sum(erased, more).map { .object($0) }
+}
+
+/// What was erased for two ids.
+private func sum(_ first: JSONObject?, _ second: JSONObject?) -> JSONObject? {
+    guard let first, let second else { return first ?? second }
+    func unreadable(_ members: JSONObject) -> Int64 { members["unreadable"]?.integer ?? 0 }
+    var sum = first.sum(with: second)
+    // The same files are read for each id.
+    let most = max(unreadable(first), unreadable(second))
+    sum["unreadable"] = most > 0 ? .integer(most) : nil
+    return sum
 }
 
 private func eraseOneUser(
     _ user: UserID, in state: State, as request: Request, isWhole: Bool
-) throws(Failure) -> JSONValue? {
+) throws(Failure) -> JSONObject? {
     let spools = state.spools
     // The running drainers were asked to end, so they are started again whatever the result is, also for what
     // they had put off.
@@ -36,21 +50,16 @@ private func eraseOneUser(
     let result = Result { () throws(Failure) in
         try state.erasing(user) { () throws(Failure) in
             var erased: JSONObject?
-            var unreadable = 0
             for id in [try state.formerID(of: user), user] {
                 guard let id else { continue }
                 // With `isWhole`, the user's document, which names the former id, goes once nothing is left of
                 // that.
                 let more = try erase(
                     id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
-                    besides: unreadable, resume: resume)
-                guard case .object(let members)? = more else { continue }
-                erased = (erased ?? JSONObject()).sum(with: members)
-                // The same files are read for each id.
-                unreadable = max(unreadable, Int(members["unreadable"]?.integer ?? 0))
+                    besides: Int(erased?["unreadable"]?.integer ?? 0), resume: resume)
+                erased = sum(erased, more?.object)
             }
-            erased?["unreadable"] = unreadable > 0 ? .integer(Int64(unreadable)) : nil
-            return erased.map { JSONValue.object($0) }
+            return erased
         }
     }
     if case .failure = result { try resume() }

@@ -28,7 +28,7 @@ enum Remedy {
             switch cause {
             case Errno.noAccess.name, Errno.notPermitted.name: .access
             case FailureCause.newer: .upgrade
-            case "missing": .replace
+            case "missing", FailureCause.stale: .replace
             case FailureCause.corrupt: .restore
             case Errno.inputOutput.name, FailureCause.faulty: .checkDisk
             case FailureCause.busy: .endHolder

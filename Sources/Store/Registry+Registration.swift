@@ -176,14 +176,12 @@ extension Registry {
             return added
         }
         document.isKnownPlayer = true
+        // Its icon may not count the games yet of which the player was notified on other devices.
+        let showsFewer =
+            added.device.shownTurns ?? 0 < document.turnBadge.waiting
+            && added.device.takesBadges(by: state.services)
         // Even if there was a device before: the mark may be missing.
-        try state.watch.renew(player, isNew: !wasWatched)
-        // Its icon does not count the games yet of which the player was notified on other devices.
-        if document.turnBadge.waiting > 0, added.device.shownTurns == nil,
-            added.device.takesBadges(by: state.services)
-        {
-            try state.forgetJudgement(of: player)
-        }
+        try state.watch.renew(player, isNew: !wasWatched || showsFewer)
         return added
     }
 

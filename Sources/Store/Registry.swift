@@ -192,13 +192,13 @@ package struct Registry {
     /// - Parameter token: its SHA-256.
     func forgetFormerUsers(of token: String) throws(Failure) {
         let index = state.tokens[named: DocumentName(hash: token)]
-        guard try index.read()?.users.isEmpty == false, try !isHandOverPending(of: token) else {
-            return
-        }
+        guard try index.read()?.users.isEmpty == false else { return }
         try index.update { (holders) throws(Failure) in
             for user in holders.users {
                 if try mayHave(user, in: index) { return }
             }
+            // Afterwards: whoever leaves the device writes the number down first.
+            guard try !isHandOverPending(of: token) else { return }
             holders.users = []
         }
     }
@@ -308,10 +308,11 @@ package struct Registry {
                     // Checked under the index's lock: a registration may have come in between.
                     guard try !has(user, key) else { return }
                     if case .token = key, isReplaced {
-                        if try isHandOverPending(of: device.token.documentName.file) { return }
                         for other in holders.users where other != user {
                             if try mayHave(other, in: state.tokens[device.token]) { return }
                         }
+                        // Afterwards: whoever leaves the device writes the number down first.
+                        if try isHandOverPending(of: device.token.documentName.file) { return }
                     }
                     holders.remove(user)
                 }

@@ -34,6 +34,10 @@ extension State {
         do throws(Failure) {
             guard try users[user].read() != nil else { return [] }
         } catch {
+            // What an older copy says is not true any more: it is erased like a damaged document.
+            if error.cause == FailureCause.stale, error.isFileSpecific {
+                try users[user].setAsideOlderCopy()
+            }
             // An unreadable document is erased with the other files.
             guard
                 error.cause == FailureCause.corrupt
@@ -43,24 +47,17 @@ extension State {
             }
             return []
         }
-        do throws(Failure) {
-            return try users[user].update { (document) throws(Failure) in
-                try registry.beginHandOvers(of: document.devices, from: user)
-                var left = User()
-                left.profile.aliases = document.profile.aliases
-                left.formerID = document.formerID
-                // Until their documents are erased, the keys can be listed and revoked.
-                left.keys = document.keys
-                left.isErasing = true
-                let devices = document.devices
-                document = left
-                return devices
-            }
-        } catch {
-            guard error.cause == FailureCause.stale, error.isFileSpecific else { throw error }
-            // What it says is not true any more: it is erased like a damaged document.
-            try users[user].setAsideOlderCopy()
-            return []
+        return try users[user].update { (document) throws(Failure) in
+            try registry.beginHandOvers(of: document.devices, from: user)
+            var left = User()
+            left.profile.aliases = document.profile.aliases
+            left.formerID = document.formerID
+            // Until their documents are erased, the keys can be listed and revoked.
+            left.keys = document.keys
+            left.isErasing = true
+            let devices = document.devices
+            document = left
+            return devices
         }
     }
 

@@ -151,7 +151,7 @@ package struct State {
     }
     /// Documents of the whole installation, such as the pause that OGS asked for: `ogs.json`.
     package var sharedDocuments: Shelf<DocumentName, Opaque> {
-        Shelf(folder: folder, mayVanish: true)
+        Shelf(folder: folder, mayVanish: true, isLocal: isLocal)
     }
 
     package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }

@@ -64,7 +64,8 @@ package struct WatchMarks {
     /// Lets the next cycle look at the player, even if earlier looks have failed. Durable when this returns.
     /// The caller holds the lock of the user's document.
     ///
-    /// - Parameter isNew: whether the player had no device: then what was judged before does not count.
+    /// - Parameter isNew: whether the player had no device, or the device's icon shows too few games: then what
+    ///   was judged before does not count.
     func renew(_ player: PlayerID, isNew: Bool) throws(Failure) {
         guard let mark = try read(player) else { return try make(player) }
         guard mark.isPutOff || isNew && mark.judged != 0 else { return }

@@ -59,6 +59,7 @@ import Turnstone
         #expect(try claim(token(1), for: "bob") == 200)
         try world.state.write(old, to: document)
         let alone = try world.notify(["users": ["ann"], "body": "Hello Ann"])
+        #expect(alone.status == 500 || alone.json?.object?["devices"] == 0, "\(alone)")
         try expectNothingSent("after \(alone.status)")
         for users in [["ann", "bob", "ben"], ["bob", "ann"]] {
             let count = try world.acceptedIDs().count
