@@ -172,6 +172,30 @@ import Unix
         #expect(scratch.folder.files() == before)
     }
 
+    @Test("an older document is not read, until its lock is emptied")
+    func older() throws {
+        try update()
+        try scratch.remember(5, for: file)
+        let failure = failure { _ = try scratch.state.users[scratch.user].read() }
+        #expect(failure?.cause == "stale" && failure?.file?.hasSuffix(file) == true)
+        try scratch.folder.write("", to: "\(file).lock")
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 1)
+    }
+
+    @Test("an older document that may be lost is read, and the next commit goes on")
+    func olderShared() throws {
+        let document = scratch.state.sharedDocuments[DocumentName(single: "ogs")]
+        try document.update { $0.content["pause"] = 1 }
+        let old = try #require(scratch.folder.read("ogs.json"))
+        for pause in 2...3 as ClosedRange<Int64> {
+            try document.update { $0.content["pause"] = .integer(pause) }
+        }
+        try scratch.folder.write(old, to: "ogs.json")
+        #expect(try document.read()?.content["pause"] == 1)
+        try document.update { $0.content["pause"] = 4 }
+        #expect(try scratch.members("ogs.json") == ["version": 1, "revision": 4, "pause": 4])
+    }
+
     @Test("a document that was committed and is gone is not begun anew, until its lock is emptied")
     func gone() throws {
         try scratch.remember(3, for: file)
