@@ -31,16 +31,14 @@ package struct StoredDocument<Content: Document> {
     /// - Throws: `stale` if an older document than the committed one is in its place, or the file system keeps
     ///   showing one. Where the document may vanish, an older one will do, too.
     package func read() throws(Failure) -> Content? {
+        let mayBeAny = options.isCache || options.mayVanish
         var patience = Patience()
         var looks = 0
         while true {
             // Before the document: a commit stores its number last.
-            let committed =
-                options.isCache || options.mayVanish ? 0 : try Lock.numberIfReadable(at: lock)
+            let committed = mayBeAny ? 0 : try Lock.numberIfReadable(at: lock)
             guard let known = try present() else {
-                guard !options.isCache, !options.mayVanish,
-                    try Lock.committedRevision(at: lock) > 0
-                else { return nil }
+                guard !mayBeAny, try Lock.committedRevision(at: lock) > 0 else { return nil }
                 // The first commit may have happened since. On some network file systems, a file that is
                 // replaced while it is opened seems to be missing.
                 guard patience.wait() else { throw missing }
@@ -300,7 +298,7 @@ package struct StoredDocument<Content: Document> {
         if known == nil, copy != nil { throw missing }
         guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }
         guard let known else { throw missing }
-        // Without it, the document would begin anew.
+        // It could have been lost as well.
         guard !options.mayVanish else {
             return Stored(content: known.content, revision: committed)
         }

@@ -181,7 +181,7 @@ extension Registry {
             added.device.shownTurns ?? 0 < document.turnBadge.waiting
             && added.device.takesBadges(by: state.services)
         // Even if there was a device before: the mark may be missing.
-        try state.watch.renew(player, isNew: !wasWatched || showsFewer)
+        try state.watch.renew(player, judgingAnew: !wasWatched || showsFewer)
         return added
     }
 

@@ -64,14 +64,14 @@ package struct WatchMarks {
     /// Lets the next cycle look at the player, even if earlier looks have failed. Durable when this returns.
     /// The caller holds the lock of the user's document.
     ///
-    /// - Parameter isNew: whether the player had no device, or the device's icon shows too few games: then what
-    ///   was judged before does not count.
-    func renew(_ player: PlayerID, isNew: Bool) throws(Failure) {
+    /// - Parameter judgingAnew: whether what was judged before does not count: the player had no device, or the
+    ///   device's icon may show too few games.
+    func renew(_ player: PlayerID, judgingAnew: Bool) throws(Failure) {
         guard let mark = try read(player) else { return try make(player) }
-        guard mark.isPutOff || isNew && mark.judged != 0 else { return }
+        guard mark.isPutOff || judgingAnew && mark.judged != 0 else { return }
         try update(player, durably: true) {
             $0.forgetFailures()
-            if isNew { $0.judged = 0 }
+            if judgingAnew { $0.judged = 0 }
         }
         // So that the looker, which remembers for how long the player was put off, reads the mark again.
         if mark.isPutOff {

@@ -40,14 +40,16 @@ import Turnstone
         let old = try #require(world.state.read(document))
         let message = try world.sent(["users": ["ann"], "body": "Hello Ann"])
         #expect(try claim(token(1), for: "bob") == 200)
+        let right = try #require(world.state.read(document))
         try world.state.write(old, to: document)
         try expectNothingSent("of \(message)")
+        #expect(try world.report(message)["state"] != "done")
         // The operator puts the right one in its place.
-        try world.state.write(
-            #"{"version":1,"revision":9,"devices":[],"ledger":[],"notices":0}"#, to: document)
+        try world.state.write(right, to: document)
         try world.advance(seconds: 60)
         try world.run("deliver")
         #expect(try world.acceptedIDs() == [])
+        #expect(try world.report(message)["counts"]?.object?["superseded"] == 1)
         #expect(try world.problems() == [])
     }
 
