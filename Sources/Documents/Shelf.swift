@@ -7,6 +7,7 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     package let folder: String
     private let options: ShelfOptions
     private let recording: Recording?
+    private let checkingCopy: CheckingCopy?
 
     /// Runs a commit of a document, before and after which it may write elsewhere. It holds the document's
     /// lock.
@@ -14,12 +15,18 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         _ key: Key, _ before: Content, _ after: Content, _ commit: () throws(Failure) -> Void
     ) throws(Failure) -> Void
 
+    /// Takes out of a document that has no number, and may be a copy of any age, what has become another's
+    /// since. It takes no lock.
+    package typealias CheckingCopy = (_ key: Key, _ content: Content) throws(Failure) -> Content
+
     package init(
         folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false,
-        isLocal: Bool = false, ownLocks: OwnLocks = .gone, recording: Recording? = nil
+        isLocal: Bool = false, ownLocks: OwnLocks = .gone, recording: Recording? = nil,
+        checkingCopy: CheckingCopy? = nil
     ) {
         self.folder = folder
         self.recording = recording
+        self.checkingCopy = checkingCopy
         options = ShelfOptions(
             durable: durable, isCache: isCache, mayVanish: mayVanish, isLocal: isLocal,
             ownLocks: ownLocks)
@@ -32,6 +39,9 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
             document.recording = { (before, after, commit) throws(Failure) in
                 try recording(key, before, after, commit)
             }
+        }
+        if let checkingCopy {
+            document.checkingCopy = { (content) throws(Failure) in try checkingCopy(key, content) }
         }
         return document
     }

@@ -6,10 +6,20 @@ import Unix
 struct Stored<Content: Document> {
     let content: Content
     let revision: Int64
+    /// Whether its lock has a number for it. One without a number may be a copy of any age.
+    var isNumbered = true
 
     init(content: Content, revision: Int64) {
         self.content = content
         self.revision = revision
+    }
+
+    /// The next commit. Without a number it continues from the clock's milliseconds, which are above the
+    /// revisions of all copies that were made before.
+    func followed(by content: Content) -> Stored {
+        let next = revision.saturatingAdd(1)
+        let lowest = isNumbered ? next : Timestamp.systemNow.milliseconds
+        return Stored(content: content, revision: max(next, lowest))
     }
 
     /// - Returns: `nil` if the bytes are not a document.

@@ -33,7 +33,7 @@ extension StoredDocument {
         var content = stored.content
         try change(&content)
         if content != stored.content {
-            stored = Stored(content: content, revision: stored.revision.saturatingAdd(1))
+            stored = stored.followed(by: content)
             let text = try stored.checkedText()
             try systemCalls(Files.replace(path, with: text))
             own.remember(stored.revision)

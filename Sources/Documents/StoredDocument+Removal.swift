@@ -44,9 +44,9 @@ extension StoredDocument {
         return try Lock.holding(lock) { (lock) throws(Failure) in
             guard let content = try read(), condition(content) else { return false }
             try lock.forget()
-            guard Files.remove(path) else { return false }
+            let isRemoved = try systemCalls(Files.erase(path))
             lock.discard()
-            return true
+            return isRemoved
         }
     }
 }

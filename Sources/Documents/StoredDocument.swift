@@ -11,6 +11,8 @@ package struct StoredDocument<Content: Document> {
         (
             (Content, Content, _ commit: () throws(Failure) -> Void) throws(Failure) -> Void
         )?
+    /// Takes out of a document that may be a copy of any age what has become another's since.
+    var checkingCopy: ((Content) throws(Failure) -> Content)?
 
     init(path: String, _ name: DocumentName, options: ShelfOptions) {
         self.path = path
@@ -44,9 +46,9 @@ package struct StoredDocument<Content: Document> {
                 guard patience.wait() else { throw missing }
                 continue
             }
-            guard known.revision < committed, try !Lock.isEmptied(lock) else {
-                return known.content
-            }
+            if committed > 0, known.revision >= committed { return known.content }
+            let mayBeAnyCopy = committed > 0 ? try Lock.isEmptied(lock) : true
+            if mayBeAnyCopy { return try checked(known.content) }
             // The document may have been removed since, and begun anew. Where no other machine can change it,
             // more looks would only keep the caller waiting.
             looks += 1
@@ -54,6 +56,13 @@ package struct StoredDocument<Content: Document> {
                 throw stale(known.revision, committed)
             }
         }
+    }
+
+    /// Reads the last committed content; `nil` if there is none, or it may be a copy of any age, because its
+    /// lock has no number. Takes no lock.
+    package func readIfNumbered() throws(Failure) -> Content? {
+        guard try Lock.committedRevision(at: lock) > 0 else { return nil }
+        return try read()
     }
 
     /// A document's content, and the stamp of the file from which it was read.
@@ -150,9 +159,10 @@ package struct StoredDocument<Content: Document> {
                 guard var stored = try current(lock, since: start) else { return nil }
                 // A document that is not made leaves nothing behind.
                 defer { if stored.revision == 0 { lock.discard() } }
-                return try body(stored.content) { (content) throws(Failure) in
+                let known = stored.isNumbered ? stored.content : try checked(stored.content)
+                return try body(known) { (content) throws(Failure) in
                     guard content != stored.content else { return }
-                    let next = Stored(content: content, revision: stored.revision.saturatingAdd(1))
+                    let next = stored.followed(by: content)
                     let text = try next.checkedText()
                     try replace(stored.content, by: content, text)
                     lock.remember(next.revision)
@@ -186,8 +196,13 @@ package struct StoredDocument<Content: Document> {
             guard let bytes, let stored = try Stored<Content>(bytes, path),
                 stored.revision >= committed
             else { return nil }
-            return stored.content
+            return committed == 0 ? try checked(stored.content) : stored.content
         }
+    }
+
+    private func checked(_ content: Content) throws(Failure) -> Content {
+        guard let checkingCopy else { return content }
+        return try checkingCopy(content)
     }
 
     /// Commits the document's text.
@@ -284,16 +299,19 @@ package struct StoredDocument<Content: Document> {
         var committed = try lock.committedRevision()
         guard !options.isCache else { return try currentCached(committed: committed) }
         let bytes = try bytes()
-        let known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
+        var known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
         if bytes != nil, known == nil { throw setAsideLocked() }
         // A newer document's next commit removes an operator's file.
-        if let known, known.revision > committed { return known }
+        if let known, committed > 0, known.revision > committed { return known }
         if committed > 0, try lock.takeEmptied() { committed = 0 }
+        known?.isNumbered = committed > 0
         if let known {
             if known.revision >= committed { return known }
         } else if committed == 0 || options.mayVanish {
-            return Stored(content: Content(), revision: committed)
+            var absent = Stored(content: Content(), revision: committed)
+            absent.isNumbered = committed > 0
+            return absent
         }
         if known == nil, copy != nil { throw missing }
         guard options.isLocal || Instant.now - start >= .milliseconds(3000) else { return nil }

@@ -122,7 +122,7 @@ extension Registry {
     /// token's index must be locked.
     func end(_ registration: Registration) throws(Failure) {
         let path = state.transfers[named: registration.transferName].path
-        guard Files.remove(path) else { return }
+        guard try systemCalls(Files.erase(path)) else { return }
         try systemCalls(Files.synchronizeFolder(of: path))
     }
 }

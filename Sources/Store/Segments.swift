@@ -104,7 +104,11 @@ package struct Segments {
     @export(interface)
     package func remove(_ id: String) throws(Failure) -> Bool {
         guard isID(id) else { return false }
-        return try holdingNames { () throws(Failure) in try document(id).remove { _ in true } }
+        return try holdingNames { () throws(Failure) in
+            guard try document(id).remove(where: { _ in true }) else { return false }
+            try systemCalls(Files.synchronizeFolder(shelf.folder))
+            return true
+        }
     }
 
     private func check(_ name: String, besides id: String?, _ entries: [Entry]) throws(Failure) {

@@ -112,18 +112,25 @@ package struct State {
     /// A shelf whose documents share lock files.
     private func shelf<Key, Content>(
         _ name: String, durable: Bool = true, isCache: Bool = false,
-        recording: Shelf<Key, Content>.Recording? = nil
+        recording: Shelf<Key, Content>.Recording? = nil,
+        checkingCopy: Shelf<Key, Content>.CheckingCopy? = nil
     ) -> Shelf<Key, Content> {
         Shelf(
             folder: "\(folder)/\(name)", durable: durable, isCache: isCache,
-            isLocal: isLocal, ownLocks: ownLocks, recording: recording)
+            isLocal: isLocal, ownLocks: ownLocks, recording: recording,
+            checkingCopy: checkingCopy)
     }
 
     package var users: Shelf<UserID, User> {
-        shelf("users") { (user, before, after, commit) throws(Failure) in
-            if before.isErasing, !after.isErasing { try checkNoErasure(of: user) }
-            try audience.recording(user, before, after, commit)
-        }
+        shelf(
+            "users",
+            recording: { (user, before, after, commit) throws(Failure) in
+                if before.isErasing, !after.isErasing { try checkNoErasure(of: user) }
+                try audience.recording(user, before, after, commit)
+            },
+            checkingCopy: { (user, document) throws(Failure) in
+                try registry.withoutLostDevices(document, of: user)
+            })
     }
     package var tokens: Shelf<DeviceToken, Holders> { shelf("tokens") }
     /// Named `aliasDocuments` because ``aliases`` looks users up.

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import Turnstone
@@ -92,5 +93,165 @@ import Turnstone
             "headers": ["Authorization": .string(bearer("ann"))],
         ]
         #expect(try Answer(event: world.start("devices-list", own).end().stdout).status == 500)
+    }
+}
+
+/// Somebody brings single copies of users' documents back, from before an erasure or, as health advises, with an
+/// empty lock file. Who has a phone by now keeps it alone.
+@Suite struct RestoredCopyTests {
+    private let world: World
+
+    init() throws {
+        world = try World()
+        world.variables["JWT_SECRET"] = jwtSecret
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+    }
+
+    private static let documents = [
+        "ann": "users/49/ann.json", "ben": "users/67/ben.json", "cy": "users/3d/cy.json",
+    ]
+
+    private func claiming(_ token: String, for user: String) -> JSONValue {
+        let body: JSONObject = ["token": .string(token), "tokenType": "device"]
+        return [
+            "method": "POST", "path": "/api/push/register",
+            "headers": ["Authorization": .string(bearer(user))], "body": .object(body),
+        ]
+    }
+
+    private func claim(_ number: Int, for user: String) throws {
+        let event = claiming(token(number), for: user)
+        let answer = try Answer(event: world.start("push-register", event).end().stdout)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    private func erase(_ user: String) throws {
+        let event = world.message("DELETE", "/api/users/\(user)")
+        let answer = try Answer(event: world.startBackend("users", event).end().stdout)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    private func copy(of user: String) throws -> [UInt8] {
+        try #require(world.state.read(Self.documents[user]!))
+    }
+
+    /// Puts a copy in place, and if it counts as lost an empty lock file beside it.
+    private func restore(_ copy: [UInt8], of user: String, withEmptyLock: Bool = true) throws {
+        try world.state.write(copy, to: Self.documents[user]!)
+        if withEmptyLock { try world.state.write("", to: Self.documents[user]! + ".lock") }
+    }
+
+    /// The numbers of the phones that a message to these users reaches, each as often as it is reached.
+    private func reached(_ users: [String]) throws -> [Int] {
+        let before = try world.simulator.pushes().count
+        let body: JSONObject = ["users": .array(users.map { .string($0) }), "body": "Hello"]
+        let answer = try world.notify(body)
+        #expect(answer.status == 202 || answer.json?.object?["devices"] == 0, "\(answer)")
+        try world.run("deliver")
+        return try world.simulator.pushes().dropFirst(before).map { push in
+            let text = try #require(push["token"]?.string)
+            return try #require((1...9).first { token($0) == text })
+        }.sorted()
+    }
+
+    @Test("a copy from before an erasure is older than the document that began anew")
+    func erased() throws {
+        try claim(1, for: "ann")
+        for number in 3...9 { try claim(number, for: "ann") }
+        let old = try copy(of: "ann")
+        try erase("ann")
+        try claim(1, for: "ben")
+        try claim(2, for: "ann")
+        let right = try copy(of: "ann")
+        try restore(old, of: "ann", withEmptyLock: false)
+        let alone = try world.notify(["users": ["ann"], "body": "Hello"])
+        #expect(alone.status == 500 || alone.json?.object?["devices"] == 0, "\(alone)")
+        #expect(try reached(["ann", "ben"]) == [1])
+        #expect(try world.problems() != [])
+        try world.state.write(right, to: Self.documents["ann"]!)
+        #expect(try reached(["ann", "ben"]) == [1, 2])
+        #expect(try world.problems() == [])
+    }
+
+    @Test("an erased user's copy brings no phone back that is another's by now")
+    func broughtBack() throws {
+        try claim(1, for: "ann")
+        let old = try copy(of: "ann")
+        try erase("ann")
+        try claim(1, for: "ben")
+        try restore(old, of: "ann", withEmptyLock: false)
+        #expect(try reached(["ann"]) == [])
+        #expect(try reached(["ann", "ben"]) == [1])
+        // A commit makes it the truth.
+        try claim(2, for: "ann")
+        #expect(try reached(["ann", "ben"]) == [1, 2])
+    }
+
+    @Test("an older copy with an empty lock file brings no phone back that is another's by now")
+    func lost() throws {
+        try claim(1, for: "ann")
+        try claim(2, for: "ann")
+        let old = try copy(of: "ann")
+        try claim(1, for: "ben")
+        try restore(old, of: "ann")
+        #expect(try reached(["ann"]) == [2])
+        try claim(1, for: "ben")
+        #expect(try reached(["ann", "ben"]) == [1, 2])
+        // Nor does it come back when the other one leaves.
+        try claim(3, for: "ann")
+        try erase("ben")
+        #expect(try reached(["ann"]) == [2, 3])
+    }
+
+    @Test("of all copies that come back, each phone stays with the user who registered it last")
+    func model() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var dice = Dice(seed: seed)
+        var steps: [String] = []
+        let users = Self.documents.keys.sorted()
+        // What each user's document lists, and whom each phone's index names.
+        var listed: [String: Set<Int>] = [:]
+        var owner: [Int: String] = [:]
+        var copies: [(user: String, listed: Set<Int>, text: [UInt8])] = []
+        for _ in 0..<60 {
+            let user = users[Int(dice.next(below: 3))]
+            switch dice.next(below: 10) {
+            case 0...4:
+                let number = 1 + Int(dice.next(below: 4))
+                if dice.next(below: 3) == 0 {
+                    let claim = try world.start(
+                        "push-register", claiming(token(number), for: user))
+                    usleep(UInt32(dice.next(below: 6000)))
+                    claim.send(SIGKILL)
+                    _ = try claim.end()
+                    steps.append("\(user)'s claim of \(number) is killed")
+                }
+                steps.append("\(user) claims \(number)")
+                try claim(number, for: user)
+                if let former = owner[number] { listed[former]?.remove(number) }
+                owner[number] = user
+                listed[user, default: []].insert(number)
+            case 5:
+                if listed[user] != nil { try erase(user) }
+                steps.append("\(user) is erased")
+                // It looks for the user in all indices.
+                for number in owner.keys where owner[number] == user { owner[number] = "" }
+                listed[user] = nil
+            case 6, 7:
+                guard let text = world.state.read(Self.documents[user]!) else { continue }
+                copies.append((user, listed[user] ?? [], text))
+            default:
+                guard !copies.isEmpty else { continue }
+                let copy = copies[Int(dice.next(below: UInt64(copies.count)))]
+                try restore(copy.text, of: copy.user)
+                steps.append("\(copy.user) is restored with \(copy.listed.sorted())")
+                listed[copy.user] = copy.listed.filter { owner[$0] == copy.user }
+            }
+            let right = users.flatMap { user in
+                listed[user, default: []].filter { owner[$0] == user }
+            }
+            let actual = try reached(users)
+            #expect(actual == right.sorted(), "seed \(seed): \(steps)")
+        }
     }
 }

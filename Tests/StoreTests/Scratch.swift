@@ -43,6 +43,14 @@ struct Scratch {
         try folder.write(JSON.text(members), to: file)
     }
 
+    /// The revision of a document on disk.
+    func revision(of file: String) throws -> Int64 {
+        guard let revision = try members(file)?["revision"]?.integer else {
+            throw TestFailure("\(file) has no revision")
+        }
+        return revision
+    }
+
     /// The committed revision that a document's lock file holds.
     func remembered(_ file: String) -> Int64? { SharedLock.revision(of: file, in: folder) }
 

@@ -46,7 +46,7 @@ import Unix
         }
         for (number, user) in users.enumerated() {
             #expect(try self.users[user].read()?.notices == Int64(number + 1))
-            #expect(scratch.remembered(path(user)) == 1)
+            #expect(try scratch.remembered(path(user)) == scratch.revision(of: path(user)))
         }
         #expect(SharedLock.file(of: path(users[0])) == SharedLock.file(of: path(users[1])))
         // It has been given up.
@@ -121,7 +121,7 @@ import Unix
     func stale() async throws {
         let users = Self.sharing
         for user in users { try self.users[user].update { $0.notices = 1 } }
-        try scratch.remember(5, for: path(users[0]))
+        try scratch.remember(scratch.revision(of: path(users[0])) + 1, for: path(users[0]))
         try scratch.folder.remove(path(users[1]))
         let folder = scratch.folder.path
         let longest = try await atOnce(3) { number -> Int64 in
@@ -148,7 +148,7 @@ import Unix
     func local() throws {
         let users = Self.sharing
         for user in users { try self.users[user].update { $0.notices = 1 } }
-        try scratch.remember(5, for: path(users[0]))
+        try scratch.remember(scratch.revision(of: path(users[0])) + 1, for: path(users[0]))
         try scratch.folder.remove(path(users[1]))
         let start = Instant.now
         #expect(cause { try self.users[users[0]].update { $0.notices += 1 } } == "stale")
@@ -191,15 +191,17 @@ import Unix
     func writersAtOnce() async throws {
         let users = Self.sharing
         let path = scratch.folder.path
+        for user in users { try self.users[user].update { $0.notices = 1 } }
+        let begun = try users.map { try scratch.revision(of: self.path($0)) }
         _ = try await atOnce(6) { number in
             let state = try Scratch.open(path)
             for _ in 0..<50 {
                 try patiently { try state.users[users[number % 3]].update { $0.notices += 1 } }
             }
         }
-        for user in users {
-            #expect(try self.users[user].read()?.notices == 100)
-            #expect(scratch.remembered(self.path(user)) == 100)
+        for (user, first) in zip(users, begun) {
+            #expect(try self.users[user].read()?.notices == 101)
+            #expect(scratch.remembered(self.path(user)) == first + 100)
         }
     }
 
@@ -241,7 +243,7 @@ import Unix
         let state = try Scratch.open(other.path)
         #expect(try state.users[users[1]].read() == nil)
         try state.users[users[1]].update { $0.notices = 5 }
-        #expect(SharedLock.revision(of: path(users[1]), in: other) == 1)
+        #expect(SharedLock.revision(of: path(users[1]), in: other) != nil)
         #expect(SharedLock.revision(of: path(users[0]), in: other) == nil)
         #expect(try state.users[users[0]].read()?.notices == 1)
     }
@@ -251,7 +253,7 @@ import Unix
         let user = Self.sharing[0]
         let name = path(user)
         try users[user].update { $0.notices = 1 }
-        #expect(scratch.remembered(name) == 1)
+        #expect(scratch.remembered(name) != nil)
         #expect(try users[user].erase() == 1)
         #expect(scratch.remembered(name) == nil)
         try scratch.remember(4, for: name)
@@ -260,10 +262,13 @@ import Unix
         #expect(try users[user].read() == nil)
     }
 
-    @Test("a document without a line counts as any other, and its next commit makes one")
+    @Test(
+        "a document without a line counts as any other, and its next commit makes one, above all copies"
+    )
     func withoutLine() throws {
         let user = Self.sharing[0]
         let name = path(user)
+        let begin = Timestamp.systemNow.milliseconds
         for round in 1...3 as ClosedRange<Int64> {
             try users[user].update { $0.notices = round }
             let file = try FileDescriptor.open(scratch.lockPath(of: name), .update)
@@ -271,8 +276,10 @@ import Unix
             #expect(scratch.remembered(name) == nil)
             #expect(try users[user].read()?.notices == round)
         }
+        try scratch.folder.write(#"{"version":1,"revision":90,"notices":3}"#, to: name)
         try users[user].update { $0.notices = 4 }
-        #expect(scratch.remembered(name) == 4)
+        #expect(try scratch.remembered(name) == scratch.revision(of: name))
+        #expect(try scratch.revision(of: name) >= begin)
         try scratch.folder.remove(name)
         #expect(cause { _ = try users[user].read() } == "missing")
     }
@@ -306,11 +313,11 @@ import Unix
         for commits in 0...1 {
             try scratch.folder.write(backup, to: name)
             try scratch.folder.write("", to: "\(name).lock")
-            try scratch.remember(3, for: name)
+            try scratch.remember(scratch.revision(of: name), for: name)
             for _ in 0..<commits { try users[user].update { $0.notices += 1 } }
             if commits == 0 { try users[user].update { _ in } }
             #expect(scratch.folder.read("\(name).lock") == nil)
-            #expect(scratch.remembered(name) == (commits == 0 ? nil : 4))
+            #expect((scratch.remembered(name) == nil) == (commits == 0))
         }
         // Lost later, it does not count as never committed.
         try scratch.folder.remove(name)
@@ -332,7 +339,7 @@ import Unix
         try lock.write(bytes, at: 0)
         try users[user].update { $0.notices = 2 }
         #expect(try users[user].read()?.notices == 2)
-        #expect(scratch.remembered(name) == 2)
+        #expect(try scratch.remembered(name) == scratch.revision(of: name))
     }
 
     // MARK: - Version 2
