@@ -88,6 +88,9 @@ struct Connection: Sendable {
         let refusal = try? decoder.decode(Refusal.self, from: answer.body)
         let sentence = refusal?.error ?? "status \(answer.status)"
         switch answer.status {
+        // A proxy or a hotel's network says it: it knows neither the caller nor what was asked for.
+        case 400..<500 where refusal == nil && answer.status != 429:
+            return .unexpected("status \(answer.status), but not from an installation")
         case 401: return .unauthorized(sentence)
         case 403: return .forbidden(sentence)
         case 404: return .notFound(sentence)

@@ -30,8 +30,8 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case broken(status: Int, String)
     /// The installation could not be reached, or its answer did not arrive.
     case unreachable(String)
-    /// The address is not that of an installation, or the answer has another form than an installation's. Check
-    /// the address: something else may answer there.
+    /// The address is not that of an installation, or the answer has another form than an installation's: check
+    /// the address. Something between, such as a hotel's network that wants you to sign in, may have answered.
     case unexpected(String)
     /// The task was cancelled.
     case cancelled

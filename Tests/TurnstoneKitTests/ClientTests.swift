@@ -38,6 +38,16 @@ import TurnstoneKit
         }
     }
 
+    @Test(
+        "a refusal that is not an installation's signs nobody out",
+        arguments: [400, 401, 403, 404, 409, 412, 413],
+        ["", "<html>", "{}", #"{"message": "no"}"#, #"{"error": 5}"#])
+    func foreign(status: Int, body: String) async {
+        let script = Script([.init(status: status, body: Data(body.utf8))])
+        let error = TurnstoneError.unexpected("status \(status), but not from an installation")
+        await #expect(throws: error) { try await script.player(isPatient: false).keys() }
+    }
+
     @Test func aRequestIsRepeatedAfterThePauseThatItsRefusalAsksFor() async throws {
         let busy = HTTPAnswer(status: 503, headers: ["Retry-After": "2"])
         let script = Script([busy, .init(status: 429, headers: ["Retry-After": "7"]), keys])
