@@ -30,9 +30,11 @@ extension StoredDocument {
         // A document that is not made leaves nothing behind.
         defer { if !isMoved { other.discard() } }
         guard var stored = try current(own, since: start) else { return nil }
-        var content = stored.content
+        var content = stored.isNumbered ? stored.content : try checked(stored.content)
         try change(&content)
-        if content != stored.content {
+        // Also above the revisions of all copies that were made of the other document.
+        stored.isNumbered = stored.isNumbered && present.isNumbered
+        if content != stored.content || !stored.isNumbered {
             stored = stored.followed(by: content)
             let text = try stored.checkedText()
             try systemCalls(Files.replace(path, with: text))

@@ -39,6 +39,7 @@ extension StoredDocument {
     /// Removes the document and its lock if `condition` holds.
     ///
     /// - Parameter condition: checked before the document is locked, and again under the lock.
+    /// - Throws: also if it could not be removed. It has no number then.
     package func remove(where condition: (Content) -> Bool) throws(Failure) -> Bool {
         guard let known = try read(), condition(known) else { return false }
         return try Lock.holding(lock) { (lock) throws(Failure) in

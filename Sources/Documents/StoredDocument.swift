@@ -46,9 +46,16 @@ package struct StoredDocument<Content: Document> {
                 guard patience.wait() else { throw missing }
                 continue
             }
-            if committed > 0, known.revision >= committed { return known.content }
-            let mayBeAnyCopy = committed > 0 ? try Lock.isEmptied(lock) : true
-            if mayBeAnyCopy { return try checked(known.content) }
+            if mayBeAny || known.revision == committed { return known.content }
+            if committed == 0 {
+                let content = try checked(known.content)
+                guard content != known.content else { return content }
+                // A commit may have replaced meanwhile what was left out.
+                guard try Lock.committedRevision(at: lock) == 0 else { continue }
+                return content
+            }
+            if try Lock.isEmptied(lock) { return try checked(known.content) }
+            if known.revision > committed { return known.content }
             // The document may have been removed since, and begun anew. Where no other machine can change it,
             // more looks would only keep the caller waiting.
             looks += 1
@@ -58,11 +65,16 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Reads the last committed content; `nil` if there is none, or it may be a copy of any age, because its
-    /// lock has no number. Takes no lock.
+    /// Reads the last committed content; `nil` if there is none, it is damaged or older, or it may be a copy of
+    /// any age, because its lock has no number. Takes no lock, waits for nothing and sets nothing aside.
     package func readIfNumbered() throws(Failure) -> Content? {
-        guard try Lock.committedRevision(at: lock) > 0 else { return nil }
-        return try read()
+        let committed = try Lock.numberIfReadable(at: lock)
+        guard committed > 0, try !Lock.isEmptied(lock) else { return nil }
+        let bytes = try bytes()
+        guard let bytes, let stored = cached(bytes), stored.revision >= committed else {
+            return nil
+        }
+        return stored.content
     }
 
     /// A document's content, and the stamp of the file from which it was read.
@@ -162,11 +174,7 @@ package struct StoredDocument<Content: Document> {
                 let known = stored.isNumbered ? stored.content : try checked(stored.content)
                 return try body(known) { (content) throws(Failure) in
                     guard content != stored.content else { return }
-                    let next = stored.followed(by: content)
-                    let text = try next.checkedText()
-                    try replace(stored.content, by: content, text)
-                    lock.remember(next.revision)
-                    stored = next
+                    stored = try commit(content, after: stored, lock)
                 }
             }
         }
@@ -193,16 +201,42 @@ package struct StoredDocument<Content: Document> {
     package func readIfIdle() throws(Failure) -> Content? {
         try Lock.holdingIfFree(lock) { (committed) throws(Failure) in
             let bytes = try bytes()
+            // One that is newer than its number may be an operator's copy.
             guard let bytes, let stored = try Stored<Content>(bytes, path),
-                stored.revision >= committed
+                committed == 0 || stored.revision == committed
             else { return nil }
             return committed == 0 ? try checked(stored.content) : stored.content
         }
     }
 
-    private func checked(_ content: Content) throws(Failure) -> Content {
+    /// Commits a document that has no number, without what has become another's since. Call it before an index
+    /// names its owner again.
+    package func settle() throws(Failure) {
+        guard try Lock.committedRevision(at: lock) == 0, try present() != nil else { return }
+        try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock) { (lock) throws(Failure) -> Void? in
+                guard let stored = try current(lock, since: start) else { return nil }
+                guard stored.revision > 0, !stored.isNumbered else { return () }
+                _ = try commit(checked(stored.content), after: stored, lock)
+                return ()
+            }
+        }
+    }
+
+    func checked(_ content: Content) throws(Failure) -> Content {
         guard let checkingCopy else { return content }
         return try checkingCopy(content)
+    }
+
+    /// Commits a document, and remembers its number.
+    private func commit(
+        _ content: Content, after stored: Stored<Content>, _ lock: borrowing Lock
+    ) throws(Failure) -> Stored<Content> {
+        let next = stored.followed(by: content)
+        let text = try next.checkedText()
+        try replace(stored.content, by: content, text)
+        lock.remember(next.revision)
+        return next
     }
 
     /// Commits the document's text.
@@ -302,8 +336,6 @@ package struct StoredDocument<Content: Document> {
         var known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
         if bytes != nil, known == nil { throw setAsideLocked() }
-        // A newer document's next commit removes an operator's file.
-        if let known, committed > 0, known.revision > committed { return known }
         if committed > 0, try lock.takeEmptied() { committed = 0 }
         known?.isNumbered = committed > 0
         if let known {

@@ -3,13 +3,15 @@ import Turnstone
 
 extension Registry {
     /// Takes the devices that are no longer the user's out of a document that may be a copy of any age. Each
-    /// device's index decides: it names a user before the user's document has the device, and until it has not.
-    /// If the index may be a copy itself, or cannot be used, the device stays.
+    /// device's index decides: it names a user before the user's document has the device, and as long as it has.
+    /// If the index may be a copy itself, or is damaged, the device stays.
     func withoutLostDevices(_ document: User, of user: UserID) throws(Failure) -> User {
         var document = document
-        for device in document.devices where try isLost(device.token, of: user) {
-            document.devices.removeAll { $0.token == device.token }
+        var kept: [Device] = []
+        for device in document.devices where try !isLost(device.token, of: user) {
+            kept.append(device)
         }
+        document.devices = kept
         return document
     }
 

@@ -15,6 +15,7 @@ extension Registry {
     package func name(
         _ user: UserID, as new: UserID, where mayMove: (User) -> Bool
     ) throws(Failure) -> Bool {
+        for one in [user, new] { try state.users[one].settle() }
         var indexed = try state.users[user].read() ?? User()
         // The user may get an alias or a device meanwhile.
         while true {

@@ -31,6 +31,7 @@ extension Registry {
             if known?.shownTurns != nil { try takeOverBadge(of: token, by: user) }
             return renewed
         }
+        try state.users[user].settle()
         try checkQuota([registration], for: user, at: time)
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
@@ -66,6 +67,7 @@ extension Registry {
         {
             return renewed
         }
+        try state.users[user].settle()
         // Before anybody loses the token.
         if registration.requiresPrevious {
             guard registration.findsDevice(in: try state.users[user].read() ?? User()) else {

@@ -1,4 +1,5 @@
 import Glibc
+import Store
 import TestSupport
 import Testing
 import Turnstone
@@ -203,6 +204,27 @@ import Turnstone
         #expect(try reached(["ann"]) == [2, 3])
     }
 
+    @Test("a copy with an empty lock file stays without the phone when its user gets a name")
+    func named() throws {
+        try claim(1, for: "ann")
+        try claim(2, for: "ann")
+        let old = try copy(of: "ann")
+        try claim(1, for: "ben")
+        try restore(old, of: "ann")
+        var settings = Variables()
+        settings.offer("TURNSTONE_STATE", world.state.path)
+        let registry = try State(settings).registry
+        let (ann, cy) = (try #require(UserID("ann")), try #require(UserID("cy")))
+        #expect(try registry.name(ann, as: cy) { _ in true })
+        #expect(try reached(["ann", "ben", "cy"]) == [1, 2])
+        let named = try copy(of: "cy")
+        try erase("cy")
+        try claim(3, for: "cy")
+        try restore(named, of: "cy", withEmptyLock: false)
+        #expect(try reached(["ann", "ben"]) == [1])
+        #expect(try world.problems() != [])
+    }
+
     @Test("of all copies that come back, each phone stays with the user who registered it last")
     func model() throws {
         let seed = UInt64.random(in: 0...99_999)
@@ -213,6 +235,10 @@ import Turnstone
         var listed: [String: Set<Int>] = [:]
         var owner: [Int: String] = [:]
         var copies: [(user: String, listed: Set<Int>, text: [UInt8])] = []
+        func right() -> [Int] {
+            users.flatMap { user in listed[user, default: []].filter { owner[$0] == user } }
+                .sorted()
+        }
         for _ in 0..<60 {
             let user = users[Int(dice.next(below: 3))]
             switch dice.next(below: 10) {
@@ -225,6 +251,12 @@ import Turnstone
                     claim.send(SIGKILL)
                     _ = try claim.end()
                     steps.append("\(user)'s claim of \(number) is killed")
+                    let others = right().filter { $0 != number }
+                    let actual = try reached(users)
+                    #expect(
+                        actual.filter { $0 != number } == others
+                            && actual.count <= others.count + 1,
+                        "\(actual), seed \(seed): \(steps)")
                 }
                 steps.append("\(user) claims \(number)")
                 try claim(number, for: user)
@@ -247,11 +279,8 @@ import Turnstone
                 steps.append("\(copy.user) is restored with \(copy.listed.sorted())")
                 listed[copy.user] = copy.listed.filter { owner[$0] == copy.user }
             }
-            let right = users.flatMap { user in
-                listed[user, default: []].filter { owner[$0] == user }
-            }
             let actual = try reached(users)
-            #expect(actual == right.sorted(), "seed \(seed): \(steps)")
+            #expect(actual == right(), "seed \(seed): \(steps)")
         }
     }
 }
