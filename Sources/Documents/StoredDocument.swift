@@ -209,7 +209,7 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Commits a document that has no number, without what has become another's since. Call it before an index
+    /// Takes what has become another's for good out of a document that has no number. Call it before an index
     /// names its owner again.
     package func settle() throws(Failure) {
         guard try Lock.committedRevision(at: lock) == 0, try present() != nil else { return }
@@ -217,7 +217,8 @@ package struct StoredDocument<Content: Document> {
             try Lock.holding(lock) { (lock) throws(Failure) -> Void? in
                 guard let stored = try current(lock, since: start) else { return nil }
                 guard stored.revision > 0, !stored.isNumbered else { return () }
-                _ = try commit(checked(stored.content), after: stored, lock)
+                let content = try checked(stored.content)
+                if content != stored.content { _ = try commit(content, after: stored, lock) }
                 return ()
             }
         }
