@@ -54,7 +54,8 @@ export function board(game) {
   const stones = colour => [...points.keys()].filter(point => points[point] === colour)
   // Each is a line of no length with round ends.
   const dots = list => list.map(point => `M${point % width + 1} ${Math.floor(point / width) + 1}h0`).join("")
-  const lines = [...Array(width).keys()].map(x => `M${x + 1} 1V${height}`).join("") + [...Array(height).keys()].map(y => `M1 ${y + 1}H${width}`).join("")
+  const each = (count, line) => [...Array(count).keys()].map(line).join("")
+  const lines = each(width, x => `M${x + 1} 1V${height}`) + each(height, y => `M1 ${y + 1}H${width}`)
   const black = stones(1), white = stones(2)
   const image = draw("svg", {viewBox: `0.3 0.3 ${width + 0.4} ${height + 0.4}`, class: "board", role: "img",
     "aria-label": text("games.board", {moves: game.moves.length / 2, black: black.length, white: white.length})})

@@ -11,8 +11,7 @@ export function showGames({monitored_games, site = "https://online-go.com"}) {
   fill("waiting", waiting, site)
   fill("others", others, site)
   const notes = []
-  if (games.length === 0) notes.push(text("games.none"))
-  else if (waiting.length === 0) notes.push(text("games.noneWaiting"))
+  if (waiting.length === 0) notes.push(text("games.noneWaiting"))
   if (games.some(game => !game.board)) notes.push(text("games.noBoard"))
   the("games-note").textContent = notes.join(" ")
   performance.mark("games-shown")

@@ -136,14 +136,6 @@ Autres parties en cours
 진행 중인 다른 대국
 其他进行中的对局
 
-games.none
-You have no active games.
-Du hast keine laufenden Partien.
-Vous n’avez aucune partie en cours.
-進行中の対局はありません。
-진행 중인 대국이 없습니다.
-您没有进行中的对局。
-
 games.noneWaiting
 No game waits for you.
 Keine Partie wartet auf dich.
@@ -281,12 +273,12 @@ Cela semble être une fenêtre privée. Utilisez une fenêtre normale.
 这似乎是隐私窗口。请使用普通窗口。
 
 browser.unsupported
-This browser cannot receive notifications. Try Firefox, Chrome, Edge or Safari.
-Dieser Browser kann keine Benachrichtigungen empfangen. Versuche Firefox, Chrome, Edge oder Safari.
-Ce navigateur ne peut pas recevoir de notifications. Essayez Firefox, Chrome, Edge ou Safari.
-このブラウザは通知を受け取れません。Firefox、Chrome、Edge、Safari をお試しください。
-이 브라우저는 알림을 받을 수 없습니다. Firefox, Chrome, Edge 또는 Safari를 사용해 보세요.
-此浏览器无法接收通知。请使用 Firefox、Chrome、Edge 或 Safari。
+This browser cannot receive notifications. Try another one.
+Dieser Browser kann keine Benachrichtigungen empfangen. Nimm einen anderen.
+Ce navigateur ne peut pas recevoir de notifications. Essayez-en un autre.
+このブラウザは通知を受け取れません。別のブラウザをお試しください。
+이 브라우저는 알림을 받을 수 없습니다. 다른 브라우저를 사용해 보세요.
+此浏览器无法接收通知。请换一个浏览器。
 
 browser.denied
 This browser blocks notifications (private windows always do). Allow them beside the address, and reload.
@@ -392,7 +384,7 @@ joint {ago}
 전달: {ago}
 送达于{ago}
 
-preferences.title
+wanted.title
 Preferences
 Einstellungen
 Préférences
@@ -400,15 +392,7 @@ Préférences
 설정
 偏好设置
 
-preferences.kinds
-Notifications
-Benachrichtigungen
-Notifications
-通知
-알림
-通知
-
-preferences.quiet
+wanted.quiet
 Quiet hours
 Ruhezeit
 Heures calmes
@@ -416,15 +400,7 @@ Heures calmes
 방해 금지 시간
 免打扰时间
 
-preferences.quietOn
-No notifications between these times
-Keine Benachrichtigungen zwischen diesen Zeiten
-Aucune notification entre ces heures
-この時間帯は通知しない
-이 시간에는 알리지 않음
-在此时间段内不通知
-
-preferences.from
+wanted.from
 From
 Von
 De
@@ -432,7 +408,7 @@ De
 시작
 从
 
-preferences.to
+wanted.to
 To
 Bis
 À
@@ -440,7 +416,7 @@ Bis
 끝
 到
 
-preferences.zone
+wanted.zone
 Time zone
 Zeitzone
 Fuseau horaire
@@ -448,7 +424,7 @@ Fuseau horaire
 시간대
 时区
 
-preferences.save
+wanted.save
 Save
 Speichern
 Enregistrer
@@ -456,7 +432,7 @@ Enregistrer
 저장
 保存
 
-preferences.saved
+wanted.saved
 Preferences saved.
 Einstellungen gespeichert.
 Préférences enregistrées.
@@ -464,7 +440,7 @@ Préférences enregistrées.
 설정을 저장했습니다.
 已保存。
 
-preferences.mute
+wanted.mute
 Mute
 Stummschalten
 Silence
@@ -472,7 +448,7 @@ Silence
 음소거
 静音
 
-preferences.hour
+wanted.hour
 For an hour
 Für eine Stunde
 Pendant une heure
@@ -480,7 +456,7 @@ Pendant une heure
 한 시간 동안
 一小时
 
-preferences.morning
+wanted.morning
 Until morning
 Bis zum Morgen
 Jusqu’au matin
@@ -488,7 +464,7 @@ Jusqu’au matin
 아침까지
 到早上
 
-preferences.unmute
+wanted.unmute
 End the mute
 Nicht mehr stumm
 Fin du silence
@@ -496,7 +472,7 @@ Fin du silence
 음소거 끝내기
 结束静音
 
-preferences.muted
+wanted.muted
 Muted until {until}.
 Stumm bis {until}.
 Silence jusqu’au {until}.
@@ -745,12 +721,12 @@ Trop de requêtes. Attendez une minute.
 请求太多。请等一分钟。
 
 failure.busy
-The server is busy, or Online-Go.com does not answer. Try again soon.
-Der Server ist beschäftigt, oder Online-Go.com antwortet nicht. Versuche es bald wieder.
-Le serveur est occupé, ou Online-Go.com ne répond pas. Réessayez bientôt.
-サーバーが混んでいるか、Online-Go.com が応答しません。後でお試しください。
-서버가 바쁘거나 Online-Go.com이 응답하지 않습니다. 잠시 뒤에 다시 시도하세요.
-服务器繁忙，或 Online-Go.com 没有响应。请稍后再试。
+The server is busy, or Online-Go.com does not answer.
+Der Server ist beschäftigt, oder Online-Go.com antwortet nicht.
+Le serveur est occupé, ou Online-Go.com ne répond pas.
+サーバーが混んでいるか、Online-Go.com が応答しません。
+서버가 바쁘거나 Online-Go.com이 응답하지 않습니다.
+服务器繁忙，或 Online-Go.com 没有响应。
 
 failure.other
 Something went wrong: {why}

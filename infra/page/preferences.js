@@ -39,7 +39,7 @@ export function preparePreferences(client) {
   onSubmit(the("preferences"), async () => {
     await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
     showForm()
-    return text("preferences.saved")
+    return text("wanted.saved")
   })
   const mute = (id, until) => onClick(id, async () => {
     await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
@@ -76,7 +76,7 @@ function showMute() {
   const {mutedUntil} = current.preferences
   const until = mutedUntil ? new Date(mutedUntil) : null
   const isMuted = until !== null && until > new Date()
-  the("mute-state").textContent = isMuted ? text("preferences.muted", {until: moment(until)}) : ""
+  the("mute-state").textContent = isMuted ? text("wanted.muted", {until: moment(until)}) : ""
   // A hidden button loses the keyboard's focus.
   if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()
   the("unmute").hidden = !isMuted

@@ -56,13 +56,10 @@ export const ago = milliseconds => relative(Math.min(0, milliseconds - Date.now(
 /// "in 3 hours".
 export const inTime = milliseconds => relative(Math.max(0, milliseconds - Date.now()))
 
-const formats = {}
-
 function relative(milliseconds) {
   const seconds = milliseconds / 1000
   const [size, unit] = [[86400, "day"], [3600, "hour"], [60, "minute"]].find(([size]) => Math.abs(seconds) >= size) ?? [1, "second"]
-  formats[language] ??= new Intl.RelativeTimeFormat(language, {numeric: "auto"})
-  return formats[language].format(Math.trunc(seconds / size), unit)
+  return new Intl.RelativeTimeFormat(language, {numeric: "auto"}).format(Math.trunc(seconds / size), unit)
 }
 
 export const moment = date => new Intl.DateTimeFormat(language, {dateStyle: "medium", timeStyle: "short"}).format(date)

@@ -1,7 +1,6 @@
 // The web client of Turnstone: the routes that a player's API key may use. It needs no other file.
-// reference/client.html shows what it answers, with examples.
+// reference/client.html shows what it answers and throws, with examples.
 
-/// The first number grows if a caller must change, the second with something new.
 export const version = "1.3.2"
 
 /// An installation's routes are beside its copy of this file, also below a prefix.
@@ -10,7 +9,7 @@ const home = new URL(".", import.meta.url).href
 /// A request that was refused, or got no answer.
 export class Failure extends Error {
   /// status: the answer's, 0 without one that is Turnstone's. message: the server's own sentence, or "".
-  /// retryAfter: after how many seconds to try again, as the server says it: a text or null.
+  /// retryAfter: after how many seconds to try again: a text or null.
   constructor(status, message, retryAfter = null) {
     super(message)
     Object.assign(this, {status, retryAfter})
@@ -61,17 +60,16 @@ export class Client {
     })
   }
 
-  /// The player's games, each with `opponent`, `expiration` and `board`: GET /diagnostics/{user_id}.
+  /// The player's games.
   async diagnostics() {
     return all("monitored_games", this.ask("GET", `diagnostics/${this.account.player}?details=true`))
   }
 
-  /// The player's devices: [{id, platform, deviceName, createdAt, updatedAt, reachedAt}].
   async devices() {
     return member("data", this.ask("GET", "api/devices"))
   }
 
-  /// What became of notifications, newest first: {notifications, next, stopped}. after: the `next` of the page before.
+  /// What became of notifications, newest first. after: the `next` of the page before.
   async notifications(after = null, limit = 20) {
     return all("notifications", this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`))
   }
@@ -82,13 +80,11 @@ export class Client {
     return member("id", this.ask("POST", "api/notifications/test", {device, language}))
   }
 
-  /// Answers {preferences: {kinds, mutedUntil, quietHours}, etag}.
   async preferences() {
     return stored(this.ask("GET", "api/preferences"))
   }
 
-  /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`. 422: a time
-  /// or a time zone does not exist.
+  /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`.
   async setPreferences(preferences, etag) {
     return stored(this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {}))
   }
@@ -124,8 +120,7 @@ export class Client {
 
   /// Deletes what a path names, if it is there. name: a member that the answer must have.
   async remove(path, name) {
-    const asked = this.ask("DELETE", path)
-    await (name ? member(name, asked) : asked).catch(failure => {
+    await member(name, this.ask("DELETE", path)).catch(failure => {
       if (failure.status !== 404) throw failure
     })
   }

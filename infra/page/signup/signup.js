@@ -47,7 +47,7 @@ function lead(site, {code, token, username}) {
     make("p", {}, text("signup.put", {name: username}), " ", make("code", {textContent: code, id: "signup-code"}), " ",
       button(text("copy.copy"), () => copy(code), {className: "quiet"})),
     make("p", {}, make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"})),
-    make("p", {className: "small", textContent: text("signup.warning")}),
+    make("p", {}, make("small", {}, text("signup.warning"))),
     make("p", {}, button(text("signup.confirm"), confirm), button(text("signup.again"), () => begin(site), {className: "quiet"})))
   the("signup").firstChild.focus()
 }
