@@ -237,6 +237,33 @@ with sync_playwright() as playwright:
         until(lambda: "blocks notifications" in text("#problem"), text("#problem"))
         page.reload()
 
+    @step("what a press caused is said until the next press, however the games are looked at")
+    def _():
+        def look(answer):
+            page.route("**/diagnostics/*", lambda route: answer(route))
+            with page.expect_event("requestfinished" if answer is go_on else "requestfailed", lambda request: "/diagnostics/" in request.url):
+                page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+            page.wait_for_timeout(500)  # what it shows, it shows at once
+            page.unroute("**/diagnostics/*")
+
+        go_on, fail = (lambda route: route.continue_()), (lambda route: route.abort())
+        page.locator("#waiting li").first.wait_for()
+        page.evaluate("Notification.requestPermission = async () => 'denied'")
+        look(fail)
+        expect("cannot be reached" in text("#problem"), text("#problem"))
+        look(go_on)
+        expect(text("#problem") == "", text("#problem"))
+        look(fail)
+        page.click("#turn-on")
+        until(lambda: "blocks notifications" in text("#problem"), text("#problem"))
+        for answer in (go_on, fail, go_on):
+            look(answer)
+            expect("blocks notifications" in text("#problem"), text("#problem"))
+        page.evaluate("Notification.requestPermission = async () => 'default'")
+        page.click("#turn-on")
+        until(lambda: "Not allowed yet" in text("#problem"), text("#problem"))
+        page.reload()
+
     context.grant_permissions(["notifications"], origin=origin)
 
     @step("a push service that cannot be reached is said in words")
@@ -252,7 +279,7 @@ with sync_playwright() as playwright:
             window.pushFails = "hangs"
         }""")
         page.click("#turn-on")
-        until(lambda: "Waiting for the push service" in text("#status"), text("#status"))
+        until(lambda: "Waiting for the server" in text("#status"), text("#status"))
         until(lambda: "could not reach its push service" in text("#problem"), "no answer is no problem")
         page.reload()
         page.locator("#turn-on").wait_for()
@@ -314,10 +341,12 @@ with sync_playwright() as playwright:
     @step("nor does one of another player, and nothing is asked")
     def _():
         asked_to = []
-        page.once("dialog", lambda dialog: (asked_to.append(dialog.message), dialog.accept()))
+        answer = lambda dialog: (asked_to.append(dialog.message), dialog.accept())
+        page.on("dialog", answer)
         page.evaluate("document.querySelector('#problem').textContent = ''")
         page.goto(f"{home}#key={'1' * 64}&player={player}1")
         until(lambda: "does not work" in text("#problem"), text("#problem"))
+        page.remove_listener("dialog", answer)
         expect(key in page.evaluate("localStorage.account") and not asked_to, f"the account was replaced: {asked_to}")
 
     @step("nor does one that could not be tried")
@@ -475,6 +504,29 @@ with sync_playwright() as playwright:
         page.unroute("**/diagnostics/*")
         page.reload()
         page.locator("#waiting li").first.wait_for()
+
+    @step("a server that says nothing is waited for in words, and can be asked again")
+    def _():
+        tab = context.new_page()
+        tab.add_init_script("(() => { const timeout = AbortSignal.timeout; AbortSignal.timeout = ms => timeout.call(AbortSignal, ms / 10) })()")
+        silent = re.compile("/diagnostics/|/api/|/register")
+        tab.route(silent, lambda route: None)
+        tab.goto(home)
+        tab.locator("#status", has_text="Waiting for the server").wait_for(timeout=2000)
+        tab.locator("#problem", has_text="cannot be reached").wait_for()
+        until(lambda: tab.locator("#status").inner_text() == "", tab.locator("#status").inner_text())
+        chromium.page = tab
+        accessible("a silent server")
+        picture("silent")
+        chromium.page = page
+        tab.unroute(silent)
+        tab.get_by_role("button", name="Try again").click()
+        expect(tab.evaluate("document.activeElement.id") == "main", "the focus is lost")
+        for part in ("#waiting", "#devices", "#history"):
+            tab.locator(f"{part} li").first.wait_for()
+        until(lambda: tab.locator("#problem").inner_text() == "", tab.locator("#problem").inner_text())
+        expect(not tab.locator("#wanted").evaluate("wanted => wanted.inert"), "the preferences stay locked")
+        tab.close()
 
     @step("the keyboard's focus stays on a game that is shown again")
     def _():
@@ -876,6 +928,17 @@ with sync_playwright() as playwright:
         page.reload()
         page.locator("#waiting li").first.wait_for()
 
+    @step("so does another language of this one")
+    def _():
+        page.fill("#quiet-from", "21:15")
+        page.check("#revoke")
+        for language, words in (("de", "Du bist am Zug"), ("en", "Your turn")):
+            page.select_option("#language", language)
+            until(lambda: words in text("#waiting-title") and words in text("#kinds"), text("#kinds"))
+            page.wait_for_timeout(1000)  # the answers come at once
+            expect(page.input_value("#quiet-from") == "21:15" and page.is_checked("#revoke"), page.input_value("#quiet-from"))
+        page.uncheck("#revoke")
+
     @step("preferences that changed elsewhere are shown instead")
     def _():
         page.reload()
@@ -945,6 +1008,7 @@ with sync_playwright() as playwright:
         page.click("#sign-out")
         page.locator("#signed-out").wait_for()
         worker.evaluate("async () => { await self.change.catch(() => {}); self.fetch = self.quick }")
+        until(lambda: text("#status") == "You are signed out.", text("#status"))
         expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
         expect([one["id"] for one in devices() if one["deviceName"] == "Chrome, Linux"] == [] and remove(former) == 404, devices())
         page.goto("about:blank")
@@ -952,6 +1016,41 @@ with sync_playwright() as playwright:
         page.locator("#turn-on").wait_for()
         page.click("#turn-on")
         until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+
+    @step("signing out forgets the key at once though the server says nothing, and says what it was not told")
+    def _():
+        def sign_out(path, answer):
+            held = []
+            page.route(path, lambda route: held.append(route))
+            if "push" in path:
+                page.reload()  # and renews, which sign-outs wait for
+                until(lambda: held, "no renewal")
+            page.locator("#sign-out").click()
+            until(lambda: page.evaluate("localStorage.getItem('account')") is None, "the key is kept", 3)
+            until(lambda: "account" not in page.evaluate("caches.keys()"), "the worker keeps the key", 3)
+            until(lambda: page.evaluate("localStorage.getItem('fake')") is None, "the subscription is kept", 3)
+            until(lambda: text("#status") == "You are signed out. Waiting for the server…", text("#status"), 3)
+            expect(page.locator("#signed-out").is_visible() and text("#problem") == "", text("#problem"))
+            until(lambda: held, "the server is not told")
+            answer(held[0])
+            page.unroute(path)
+            until(lambda: text("#status") == "You are signed out.", text("#status"))
+
+        registered = kept()["id"]
+        sign_out("**/register/*", lambda route: route.abort())
+        expect("could not be told" in text("#problem") and "cannot be reached" in text("#problem"), text("#problem"))
+        expect(remove(registered) == 200, "the server was told")
+        for path in ("**/api/push/config", None):
+            page.goto("about:blank")
+            page.goto(link)
+            page.locator("#turn-on").click()
+            until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
+            if not path:
+                break
+            registered = kept()["id"]
+            sign_out(path, lambda route: route.continue_())
+            expect(text("#problem") == "" and remove(registered) == 404, "it is still registered")
+            expect("account" not in page.evaluate("caches.keys()") and page.evaluate("localStorage.getItem('fake')") is None, "the renewal brought it back")
 
     @step("installations below prefixes of one host share nothing")
     def _():
@@ -1030,7 +1129,7 @@ with sync_playwright() as playwright:
         tab.locator("#signed-out").wait_for()
         expect(tab.locator("#turn-on").is_hidden(), "another tab is still signed in")
         tab.close()
-        until(lambda: "signed out" in text("#status"), text("#status") + text("#problem"))
+        until(lambda: text("#status") == "You are signed out.", text("#status") + text("#problem"))
         expect(page.evaluate("Object.keys(localStorage).join()") == "language", page.evaluate("Object.keys(localStorage).join()"))
         expect("account" not in page.evaluate("caches.keys()"), "the worker still has the key")
         expect(page.title() == "Turnstone", page.title())
@@ -1154,6 +1253,11 @@ with sync_playwright() as playwright:
         page.locator("#signup-name").wait_for()
         seen("signup")
         page.fill("#signup-name", "You")
+        page.select_option("#language", "de")
+        until(lambda: "Dein Name" in text("#signup"), text("#signup"))
+        page.select_option("#language", "en")
+        until(lambda: "Your name" in text("#signup"), text("#signup"))
+        expect(page.input_value("#signup-name") == "You", "what was typed is lost")
         page.press("#signup-name", "Enter")
         page.locator("#signup-code").wait_for()
         expect(page.evaluate("document.activeElement.tagName") == "H3", "the focus is lost")
@@ -1194,7 +1298,7 @@ with sync_playwright() as playwright:
         own = json.loads(page.evaluate("localStorage.account"))["key"]
         expect(page.is_checked("#revoke"), "it would stay valid")
         page.click("#sign-out")
-        until(lambda: "signed out" in text("#status"), text("#status") + text("#problem"))
+        until(lambda: text("#status") == "You are signed out.", text("#status") + text("#problem"))
         expect(status_of(own) == 401 and status_of(key) == 200, (status_of(own), status_of(key)))
 
     ### The other pages
@@ -1229,7 +1333,7 @@ with sync_playwright() as playwright:
         page.route("**/register/*", lambda route: route.fulfill(status=503, json={"error": "busy"}))
         page.check("#revoke")
         page.click("#sign-out")
-        until(lambda: "signed out" in text("#status"), text("#status") + text("#problem"))
+        until(lambda: text("#status") == "You are signed out.", text("#status") + text("#problem"))
         page.unroute("**/register/*")
         expect("could not be told" in text("#problem"), text("#problem"))
         expect(status_of(key) == 401, status_of(key))

@@ -110,17 +110,22 @@ function inTime(promise) {
   return Promise.race([promise, late])
 }
 
-/// Removes the registration and the subscription. If the server cannot be reached, the push service tells it later.
-export const turnOff = client => inTurn(async () => {
+/// Removes the registration and the subscription, now and after a renewal that is under way. If the server cannot be
+/// reached, the push service tells it later.
+export async function turnOff(client) {
   const record = await registration()
   await forget()
   await navigator.clearAppBadge?.().catch(() => {})
-  if (record) await client.unregister(record.id)
-})
+  await inTurn(async () => {
+    const renewed = await registration()
+    await forget()
+    for (const own of [record, renewed]) if (own) await client.unregister(own.id)
+  })
+}
 
 async function forget() {
-  await (await subscribed())?.unsubscribe()
   await forgetRegistration()
+  await (await subscribed())?.unsubscribe()
 }
 
 /// So that the page opens offline.

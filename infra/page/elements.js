@@ -23,10 +23,20 @@ export function tell(status, problem = "") {
   the("problem").textContent = problem
 }
 
-let words = error => error.message
+let words, waiting
 
-/// Sets how errors are put into words: each page has its own way.
-export const putErrors = own => { words = own }
+/// Sets how an error, and a wait, are put into words: each page has its own way.
+export const putWords = (...own) => { [words, waiting] = own }
+
+/// Runs work, and says meanwhile that it waits.
+export async function meanwhile(work) {
+  const status = the("status"), said = status.textContent = waiting()
+  try {
+    return await work()
+  } finally {
+    if (status.textContent === said) status.textContent = ""
+  }
+}
 
 /// Runs a button's work, and shows the text it answers, or its error in words. Meanwhile presses do nothing: a
 /// disabled button would lose the keyboard's focus.
@@ -35,7 +45,7 @@ export async function run(button, work) {
   tell("")
   button.ariaDisabled = "true"
   try {
-    const done = await work()
+    const done = await meanwhile(work)
     if (done !== undefined) tell(done)
   } catch (error) {
     tell("", words(error))
@@ -60,13 +70,17 @@ export function button(label, work, properties) {
   return made
 }
 
-/// Makes a function that asks, and then shows the answer unless it was called again, or cancelled, meanwhile.
+/// Makes a function that asks, and then shows the answer, or throws, unless it was called again, or cancelled, meanwhile.
 export function latest(ask, show) {
   let calls = 0
   const call = async (...values) => {
     const own = ++calls
-    const answer = await ask(...values)
-    if (own === calls) show(answer, ...values)
+    try {
+      const answer = await ask(...values)
+      if (own === calls) show(answer, ...values)
+    } catch (failure) {
+      if (own === calls) throw failure
+    }
   }
   return Object.assign(call, {cancel: () => { calls += 1 }})
 }

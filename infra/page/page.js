@@ -1,30 +1,61 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
-import {account, accountIn, forgetAccount, forgetRegistration, keepAccount, linkOf, place, registration} from "./account.js"
+import {account, accountIn, forgetAccount, keepAccount, linkOf, place, registration} from "./account.js"
 import {copy, isApple, isOn, listed, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
 import {showDevices} from "./devices.js"
-import {latest, make, onClick, onSubmit, putErrors, tell, the} from "./elements.js"
+import {button, latest, make, meanwhile, onClick, onSubmit, putWords, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
 import {forgetHistory, outcomeText, showHistory} from "./history.js"
-import {forgetPreferences, knowsPreferences, preparePreferences, showPreferences} from "./preferences.js"
+import {forgetPreferences, preparePreferences, showMute, showPreferences} from "./preferences.js"
 import {failureText, language, languages, Obstacle, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
-/// As often as the server asks Online-Go.com.
-const lookEvery = 30_000
+/// Longer than an answer is waited for: another look would overtake it.
+const lookEvery = 31_000
 
 /// For a test's receipt.
 const testPause = 1500, testLooks = 20
 
 // The key may be revoked.
-putErrors(failure => {
+putWords(failure => {
   showBrowser()
   return failureText(failure)
-})
+}, () => text("waiting"))
 
 let client = null
 
-const complain = failure => tell("", failureText(failure))
+/// The parts that could not be shown, and why. Each look asks for them again.
+const missing = new Map()
+
+/// Says so in #problem, while nothing else is there: what a press caused stays.
+const complaint = make("span")
+
+function complain() {
+  const [failure] = missing.values()
+  if (!failure) return complaint.remove()
+  const words = failureText(failure)
+  if (complaint.firstChild?.data !== words) {
+    complaint.replaceChildren(words, " ", button(text("again"), () => {
+      the("main").focus()
+      return lookAgain()
+    }))
+  }
+  if (!the("problem").firstChild) the("problem").append(complaint)
+}
+
+/// Asks for parts of the page.
+async function load(...parts) {
+  const asking = client
+  await Promise.all(parts.map(async part => {
+    await part(asking).then(() => missing.delete(part), failure => {
+      if (asking === client) missing.set(part, failure)
+      showBrowser()
+    })
+    complain()
+  }))
+}
+
+const lookAgain = () => load(...new Set([look, ...missing.keys()]))
 
 async function showBrowser() {
   const on = await isOn()
@@ -40,27 +71,26 @@ async function showBrowser() {
   if (focused === the("turn-off") && !on) the("turn-on").focus()
 }
 
-const look = latest(() => client.diagnostics().catch(failure => ({failure})), found => {
-  if (found.failure) {
-    complain(found.failure)
-    the("problem").dataset.of = "look"
-    showBrowser()
-  } else {
-    const {href} = document.activeElement
-    showGames(found)
-    // The cards are new, and the focus would be lost.
-    if (href) [...document.links].find(link => link.href === href)?.focus()
-    if (the("problem").dataset.of === "look") tell(the("status").textContent)
-    delete the("problem").dataset.of
-  }
+const look = latest(client => client.diagnostics(), found => {
+  const {href} = document.activeElement
+  showGames(found)
+  // The cards are new, and the focus would be lost.
+  if (href) [...document.links].find(link => link.href === href)?.focus()
 })
 
-async function listDevices() {
-  const asking = client
+const putLanguage = client => client.setLanguage(language)
+
+async function listDevices(asking = client) {
   const devices = await listed(asking), own = await registration()
   if (asking !== client) return
   showDevices(devices, own?.id, remove)
   await showBrowser()
+}
+
+async function renewal(client) {
+  await showBrowser()
+  await listDevices(client)
+  if (await renew(client)) await listDevices(client)
 }
 
 async function remove(id) {
@@ -86,7 +116,6 @@ async function test() {
     else throw failure
     return send()
   })
-  tell(text("browser.waiting"))
   for (let look = 0; look < testLooks && asking === client; look += 1) {
     await new Promise(done => setTimeout(done, testPause))
     const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
@@ -94,18 +123,22 @@ async function test() {
     await showHistory(asking)
     return outcomeText(found)
   }
-  return text("browser.testLate")
+  return text("outcome.waiting")
 }
 
 async function show() {
-  const kept = account()
-  client = kept ? new Client(kept) : null
-  forgetPreferences()
-  forgetHistory()
+  const kept = account(), isOther = JSON.stringify(kept) !== JSON.stringify(client?.account ?? null)
+  if (isOther) {
+    client = kept && new Client(kept)
+    missing.clear()
+    complaint.remove()
+    forgetPreferences()
+    forgetHistory()
+    the("revoke").checked = kept?.isOwn === true
+  }
   the("signed-in").hidden = client === null
   the("signed-out").hidden = client !== null
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
-  the("revoke").checked = kept?.isOwn === true
   if (client === null) {
     look.cancel()
     document.title = "Turnstone"
@@ -113,13 +146,9 @@ async function show() {
     import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
     return
   }
-  const renewal = async () => {
-    await listDevices()
-    if (await renew(client)) await listDevices()
-  }
-  const parts = await Promise.allSettled([look(), showPreferences(client), showHistory(client), showBrowser().then(renewal).finally(showBrowser)])
-  const failed = parts.find(part => part.status === "rejected")
-  if (failed && the("problem").textContent === "") complain(failed.reason)
+  // What is typed into the preferences stays.
+  showMute()
+  await meanwhile(() => load(...new Set([look, showHistory, renewal, ...(isOther ? [showPreferences] : missing.keys())])))
 }
 
 /// Takes the account of a link or a key. A browser that is signed in asks before it changes the player: the link may be
@@ -144,9 +173,9 @@ async function signInByAddress() {
   const link = location.hash
   if (!new URLSearchParams(link.slice(1)).has("key")) return
   history.replaceState(null, "", location.pathname + location.search)
-  await signIn(link).catch(failure => {
+  await meanwhile(() => signIn(link)).catch(failure => {
     if (!account()) the("link").value = link
-    complain(failure)
+    tell("", failureText(failure))
   })
 }
 
@@ -156,13 +185,14 @@ async function leave(client, isRevoked) {
   return isRevoked ? client.revokeKey().then(() => failure, failure => failure) : failure
 }
 
+/// Forgets the key at once: the server may take its time, or say nothing.
 async function signOut() {
-  const failure = await leave(client, the("revoke").checked)
+  const left = leave(client, the("revoke").checked)
   forgetAccount()
-  await forgetRegistration().catch(() => {})
   await show()
-  tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : "")
+  tell(`${text("signedOut.done")} ${text("waiting")}`)
   the("main").focus()
+  left.then(failure => client || tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : ""))
 }
 
 async function start() {
@@ -174,13 +204,11 @@ async function start() {
     want(the("language").value)
     showTexts()
     tell("")
-    await Promise.all([show(), client?.setLanguage(language)]).catch(complain)
+    await Promise.all([show(), client && load(putLanguage)])
   })
   onClick("turn-on", async () => {
-    const done = turnOn(client)
-    tell(text("browser.waiting"))
-    await done
-    await Promise.all([listDevices(), look(), client.setLanguage(language)])
+    await turnOn(client)
+    await Promise.all([listDevices(), load(look, putLanguage)])
     return text("browser.on")
   })
   onClick("turn-off", async () => {
@@ -191,8 +219,8 @@ async function start() {
   onClick("test", test)
   onClick("history-more", () => showHistory(client, true))
   onClick("copy-link", () => {
-    keepAccount({...account(), isOwn: false})
-    the("revoke").checked = false
+    client.account.isOwn = the("revoke").checked = false
+    keepAccount(client.account)
     return copy(linkOf(client.account))
   })
   onClick("sign-out", signOut)
@@ -210,16 +238,8 @@ async function start() {
     await signInByAddress()
     await show()
   })
-  const refresh = () => {
-    if (!client || document.hidden) return
-    look()
-    if (!knowsPreferences()) showPreferences(client).catch(() => {})
-  }
-  navigator.serviceWorker?.addEventListener("message", () => {
-    if (!client) return
-    look()
-    showHistory(client).catch(() => {})
-  })
+  const refresh = () => client && !document.hidden && lookAgain()
+  navigator.serviceWorker?.addEventListener("message", () => client && load(look, showHistory))
   document.addEventListener("visibilitychange", refresh)
   addEventListener("storage", event => (event.key ?? place) === place && show())
   setInterval(refresh, lookEvery)

@@ -8,6 +8,22 @@ Langue, des notifications aussi
 언어 (알림 포함)
 语言（包括通知）
 
+waiting
+Waiting for the server…
+Warte auf den Server …
+En attente du serveur…
+サーバーの応答を待っています…
+서버를 기다리는 중…
+正在等待服务器……
+
+again
+Try again
+Noch einmal
+Réessayer
+再試行
+다시 시도
+重试
+
 who
 Player {player}
 Spieler {player}
@@ -240,14 +256,6 @@ Les notifications sont désactivées.
 알림이 꺼져 있습니다.
 通知已关闭。
 
-browser.waiting
-Waiting for the push service…
-Warte auf den Push-Dienst …
-En attente du service push…
-プッシュサービスの応答を待っています…
-푸시 서비스를 기다리는 중…
-正在等待推送服务……
-
 browser.insecure
 Notifications need an address with https://.
 Benachrichtigungen brauchen eine Adresse mit https://.
@@ -319,14 +327,6 @@ M’en envoyer une
 今すぐ送ってみる
 지금 하나 보내기
 现在发一条
-
-browser.testLate
-No receipt yet. The history will show it.
-Noch keine Quittung. Der Verlauf wird sie zeigen.
-Pas encore de reçu. L’historique le montrera.
-結果はまだです。履歴に表示されます。
-아직 결과가 없습니다. 기록에 표시됩니다.
-还没有结果。历史记录中会显示。
 
 devices.title
 Devices

@@ -20,8 +20,6 @@ export function forgetPreferences() {
   the("wanted").inert = true
 }
 
-export const knowsPreferences = () => current !== null
-
 /// Answers once saved. Throws Failure; with status 412 everything shows what is stored now.
 async function save(client, changes) {
   try {
@@ -63,7 +61,9 @@ function showForm() {
   const {kinds = {}, quietHours} = current.preferences
   the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
     const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
-    return make("p", {}, make("label", {}, box, " ", kind === "turn" ? text("games.waiting") : kind))
+    const name = make("span", {}, kind)
+    if (kind === "turn") name.textContent = text(name.dataset.text = "games.waiting")
+    return make("p", {}, make("label", {}, box, " ", name))
   }))
   the("quiet").checked = Boolean(quietHours)
   the("quiet-from").value = quietHours?.from ?? "22:00"
@@ -72,8 +72,8 @@ function showForm() {
   enableTimes()
 }
 
-function showMute() {
-  const {mutedUntil} = current.preferences
+export function showMute() {
+  const mutedUntil = current?.preferences.mutedUntil
   const until = mutedUntil ? new Date(mutedUntil) : null
   const isMuted = until !== null && until > new Date()
   the("mute-state").textContent = isMuted ? text("wanted.muted", {until: moment(until)}) : ""

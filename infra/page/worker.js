@@ -4,7 +4,7 @@
 const {scope} = self.registration
 /// Installations may share a host.
 const path = new URL(scope).pathname.slice(0, -1)
-const shell = `shell-8${path}`, accounts = `account${path}`
+const shell = `shell-9${path}`, accounts = `account${path}`
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, scope).href)
 const recordAddress = new URL("registration", scope).href

@@ -1,6 +1,6 @@
 // The operator's page: asks for the server key, keeps it in this tab, and shows what GET /api/status answers.
 
-import {make, putErrors, run, tell, the} from "../elements.js"
+import {make, putWords, run, tell, the} from "../elements.js"
 import {show} from "./overview.js"
 import {events, timeline} from "./timeline.js"
 
@@ -39,7 +39,7 @@ function failed(error) {
     return error.message
 }
 
-putErrors(failed)
+putWords(failed, () => "")
 
 let asked = 0
 

@@ -27,9 +27,9 @@ async function send(path, fields) {
 
 const title = () => make("h3", {textContent: text("signup.title"), tabIndex: -1})
 
-function begin(site) {
-  draw = () => begin(site)
-  const name = make("input", {id: "signup-name", autocomplete: "username", spellcheck: false, required: true, maxLength: 100})
+function begin(site, value = "") {
+  const name = make("input", {id: "signup-name", value, autocomplete: "username", spellcheck: false, required: true, maxLength: 100})
+  draw = () => begin(site, name.value)
   const form = make("form", {className: "row"},
     make("label", {}, text("signup.label"), " ", name), make("button", {textContent: text("signup.begin")}))
   onSubmit(form, async () => lead(site, await send("signup", {username: name.value})))
