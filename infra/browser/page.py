@@ -380,6 +380,32 @@ with sync_playwright() as playwright:
         page.goto(home)
         page.locator("#waiting li").first.wait_for()
 
+    @step("one of another player that is opened twice asks once")
+    def _():
+        held, questions = [], []
+
+        def answer(dialog):
+            questions.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", answer)
+        page.route("**/api-keys", lambda route: held.append(route))
+        opened = f"#key={new_key('77')}&player=77"
+        for _ in range(2):
+            page.evaluate("hash => { location.hash = hash }", opened)
+            page.wait_for_timeout(500)
+        for route in held:
+            route.continue_()
+        page.unroute("**/api-keys")
+        until(lambda: questions, "nothing is asked")
+        page.wait_for_timeout(1000)  # what it asks, it asks at once
+        expect(len(questions) == 1 and "to player 77" in questions[0], questions)
+        expect(key in page.evaluate("localStorage.account"), "the account was replaced")
+        # Later it asks again.
+        page.evaluate("hash => { location.hash = hash }", opened)
+        until(lambda: len(questions) == 2, "nothing is asked")
+        page.remove_listener("dialog", answer)
+
     @step("accessible when signed in: light, dark, narrow")
     def _():
         seen("games")

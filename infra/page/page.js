@@ -168,15 +168,20 @@ async function signIn(link) {
   }
 }
 
-/// Takes the link out of the address and the history.
+let tried = null
+
+/// Takes the link out of the address and the history. One that is opened twice is tried, and asks, once.
 async function signInByAddress() {
   const link = location.hash
   if (!new URLSearchParams(link.slice(1)).has("key")) return
   history.replaceState(null, "", location.pathname + location.search)
+  if (link === tried) return
+  tried = link
   await meanwhile(() => signIn(link)).catch(failure => {
     if (!account()) the("link").value = link
     tell("", failureText(failure))
   })
+  tried = null
 }
 
 /// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
