@@ -61,10 +61,26 @@ CHANGE = """async other => {
     const waited = []
     const event = new ExtendableEvent("pushsubscriptionchange")
     event.waitUntil = promise => waited.push(promise)
-    event.newSubscription = {toJSON: () => other}
+    event.newSubscription = {...other, toJSON: () => other}
     dispatchEvent(event)
     await Promise.all(waited)
 }"""
+
+
+# The server's key has changed since this browser subscribed.
+OTHER_KEY = """
+(() => {
+    const next = NEXT, former = PushManager.prototype.getSubscription
+    PushManager.prototype.getSubscription = async () => {
+        const found = await former()
+        return found && (found.endpoint === next.endpoint ? found : {...found, options: {applicationServerKey: new Uint8Array(65).buffer}})
+    }
+    PushManager.prototype.subscribe = async () => {
+        localStorage.setItem("fake", JSON.stringify(next))
+        return former()
+    }
+})()
+"""
 
 
 def tell(command):
@@ -892,6 +908,41 @@ with sync_playwright() as playwright:
         expect([one["id"] for one in devices()].count(kept()["id"]) == 1 and len(devices()) == limit, devices())
         page.reload()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
+
+    @step("so is the one after the server's key has changed, and what is refused is not said to be on")
+    def _():
+        def opened(answer=None):
+            tab = context.new_page()
+            tab.add_init_script(OTHER_KEY.replace("NEXT", json.dumps(tell({"do": "web-subscription"})["subscription"])))
+            if answer:
+                tab.route("**/register", answer)
+            tab.goto(home)
+            return tab
+
+        former, limit = kept()["id"], len(devices())
+        lines = configure(lambda lines: [*lines, f"DEVICES_PER_USER={limit}"])
+        try:
+            tab = opened()
+            until(lambda: kept()["id"] != former, "it is the former one", 20)
+            tab.locator("#browser-state", has_text="are on").wait_for()
+            expect([one["id"] for one in devices()].count(kept()["id"]) == 1 and len(devices()) == limit, devices())
+            tab.close()
+        finally:
+            configure(lambda _: lines)
+        tab = opened(lambda route: route.abort())
+        tab.locator("#problem", has_text="cannot be reached").wait_for()
+        tab.locator("#browser-state", has_text="are off").wait_for()
+        tab.unroute("**/register")
+        tab.get_by_role("button", name="Try again").click()
+        tab.locator("#browser-state", has_text="are on").wait_for()
+        tab.close()
+        tab = opened(lambda route: route.fulfill(status=409, json={"error": "x"}))
+        tab.locator("#problem", has_text="Too many devices").wait_for()
+        tab.locator("#browser-state", has_text="are off").wait_for()
+        tab.close()
+        page.reload()
+        page.locator("#turn-on").click()
+        until(lambda: "are on" in text("#browser-state"), text("#problem") or text("#browser-state"))
 
     @step("preferences cannot be changed before the page knows them")
     def _():

@@ -26,9 +26,10 @@ async function worker() {
   return navigator.serviceWorker.ready
 }
 
+/// Whether the subscription is the registered one. A new one may have been refused.
 export async function isOn() {
-  if (obstacle() !== null) return false
-  return Boolean(await subscribed()) && (await registration()) !== null
+  const record = await registration(), own = obstacle() === null && record && await subscribed()
+  return Boolean(own) && (record.endpoint ?? own.endpoint) === own.endpoint
 }
 
 /// This page's own: the browser would give that of the root, too.
@@ -47,7 +48,7 @@ export async function turnOn(client) {
 }
 
 /// Registers again. Answers whether the device has another id now.
-export const renew = client => inTurn(async () => await isOn() && subscribe(client))
+export const renew = client => inTurn(async () => obstacle() === null && await registration() && await subscribed() && subscribe(client))
 
 /// The player's devices. A browser that was removed elsewhere forgets its registration: a renewal would undo that.
 export const listed = client => inTurn(async () => {
@@ -83,17 +84,24 @@ async function subscribe(client) {
     throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
   const earlier = await registration(), name = browserName()
+  const leave = async () => earlier?.player === client.account.player && client.unregister(earlier.id)
   let id
   try {
-    id = await client.register(subscription, name)
-    await keepRegistration({...client.account, id, name, title: "Turnstone", body: text("push.body")})
+    id = await client.register(subscription, name).catch(async failure => {
+      if (failure.status !== 409) throw failure
+      // Too many devices: the former one makes room.
+      await leave()
+      return client.register(subscription, name)
+    })
+    const {endpoint} = subscription
+    await keepRegistration({...client.account, id, endpoint, name, title: "Turnstone", body: text("push.body")})
   } catch (failure) {
-    // One that was registered before is tried again at the next start.
+    // One that was registered before is tried again.
     if (!earlier) await subscription.unsubscribe().catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
   // Another id names a subscription that is no more.
-  if (earlier && earlier.id !== id && earlier.player === client.account.player) await client.unregister(earlier.id)
+  if (earlier?.id !== id) await leave()
   return earlier?.id !== id
 }
 

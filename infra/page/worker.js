@@ -134,7 +134,7 @@ self.addEventListener("pushsubscriptionchange", event => {
     }
     const {id} = answer.ok ? await answer.json() : {}
     if (!id) return  // the page registers again when it is opened
-    await (await caches.open(accounts)).put(recordAddress, new Response(JSON.stringify({...kept, id})))
+    await (await caches.open(accounts)).put(recordAddress, new Response(JSON.stringify({...kept, id, endpoint: subscription.endpoint})))
     if (id !== kept.id) await remove()
   }))
 })
