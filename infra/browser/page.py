@@ -981,6 +981,19 @@ with sync_playwright() as playwright:
         page.click("#unmute")
         until(lambda: text("#mute-state") == "", text("#problem"))
 
+    @step("a press that ends well leaves the problem that came meanwhile")
+    def _():
+        held = []
+        page.route("**/api/preferences", lambda route: held.append(route))
+        page.click("#preferences button")
+        until(lambda: held, "nothing is saved")
+        page.evaluate("location.hash = 'key=abc&player=1'")
+        until(lambda: "incomplete" in text("#problem"), text("#problem"))
+        held[0].continue_()
+        page.unroute("**/api/preferences")
+        until(lambda: "saved" in text("#status"), text("#status"))
+        expect("incomplete" in text("#problem"), text("#problem"))
+
     @step("a wrong time zone is refused in words")
     def _():
         page.fill("#quiet-zone", "Europe/Nowhere")

@@ -46,7 +46,7 @@ export async function run(button, work) {
   button.ariaDisabled = "true"
   try {
     const done = await meanwhile(work)
-    if (done !== undefined) tell(done)
+    if (done !== undefined) the("status").textContent = done
   } catch (error) {
     tell("", words(error))
   } finally {
