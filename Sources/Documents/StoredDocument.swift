@@ -46,16 +46,16 @@ package struct StoredDocument<Content: Document> {
                 guard patience.wait() else { throw missing }
                 continue
             }
-            if mayBeAny || known.revision == committed { return known.content }
-            if committed == 0 {
+            if mayBeAny { return known.content }
+            let isNumbered = committed > 0 ? try !Lock.isEmptied(lock) : false
+            guard isNumbered else {
                 let content = try checked(known.content)
                 guard content != known.content else { return content }
                 // A commit may have replaced meanwhile what was left out.
                 guard try Lock.committedRevision(at: lock) == 0 else { continue }
                 return content
             }
-            if try Lock.isEmptied(lock) { return try checked(known.content) }
-            if known.revision > committed { return known.content }
+            if known.revision >= committed { return known.content }
             // The document may have been removed since, and begun anew. Where no other machine can change it,
             // more looks would only keep the caller waiting.
             looks += 1
@@ -200,10 +200,11 @@ package struct StoredDocument<Content: Document> {
     /// - Returns: `nil` if ``holding(_:)`` must find out more.
     package func readIfIdle() throws(Failure) -> Content? {
         try Lock.holdingIfFree(lock) { (committed) throws(Failure) in
+            // An operator may have put a copy in place.
+            if committed > 0, try Lock.isEmptied(lock) { return nil }
             let bytes = try bytes()
-            // One that is newer than its number may be an operator's copy.
             guard let bytes, let stored = try Stored<Content>(bytes, path),
-                committed == 0 || stored.revision == committed
+                stored.revision >= committed
             else { return nil }
             return committed == 0 ? try checked(stored.content) : stored.content
         }

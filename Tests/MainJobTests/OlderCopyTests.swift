@@ -1,4 +1,5 @@
 import Glibc
+import JSON
 import Store
 import TestSupport
 import Testing
@@ -202,6 +203,20 @@ import Turnstone
         try claim(3, for: "ann")
         try erase("ben")
         #expect(try reached(["ann"]) == [2, 3])
+    }
+
+    @Test(
+        "nor does it if the lock's number is the copy's, because a program was killed before it wrote its own"
+    )
+    func lostWithItsNumber() throws {
+        try claim(1, for: "ann")
+        let old = try copy(of: "ann")
+        let revision = try #require(JSON.parse(old).object?["revision"]?.integer)
+        try claim(1, for: "ben")
+        try SharedLock.remember(revision, of: Self.documents["ann"]!, in: world.state)
+        try restore(old, of: "ann")
+        #expect(try reached(["ann", "ben"]) == [1])
+        #expect(try reached(["ann"]) == [])
     }
 
     @Test("a copy with an empty lock file stays without the phone when its user gets a name")
