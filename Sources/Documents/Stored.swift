@@ -6,7 +6,7 @@ import Unix
 struct Stored<Content: Document> {
     let content: Content
     let revision: Int64
-    /// Whether its lock has a number for it. One without a number may be a copy of any age.
+    /// Whether the lock under which it was read has a number for it. One without may be a copy of any age.
     var isNumbered = true
 
     init(content: Content, revision: Int64) {

@@ -32,14 +32,12 @@ extension StoredDocument {
         guard var stored = try current(own, since: start) else { return nil }
         var content = stored.isNumbered ? stored.content : try checked(stored.content)
         try change(&content)
-        // Also above the revisions of all copies that were made of the other document.
-        stored.isNumbered = stored.isNumbered && present.isNumbered
-        if content != stored.content || !stored.isNumbered {
-            stored = stored.followed(by: content)
-            let text = try stored.checkedText()
-            try systemCalls(Files.replace(path, with: text))
-            own.remember(stored.revision)
-        }
+        // The other name has no number, so it begins above the revisions of all copies that had this name.
+        stored.isNumbered = false
+        stored = stored.followed(by: content)
+        let text = try stored.checkedText()
+        try systemCalls(Files.replace(path, with: text))
+        own.remember(stored.revision)
         try recorded(content, Content()) { () throws(Failure) in
             try target.recorded(Content(), content) { () throws(Failure) in
                 try systemCalls(Files.makeFolder(Files.parent(of: target.path)))

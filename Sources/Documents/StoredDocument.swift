@@ -52,7 +52,7 @@ package struct StoredDocument<Content: Document> {
                 let content = try checked(known.content)
                 guard content != known.content else { return content }
                 // A commit may have replaced meanwhile what was left out.
-                guard try Lock.committedRevision(at: lock) == 0 else { continue }
+                guard try Lock.numberIfReadable(at: lock) == committed else { continue }
                 return content
             }
             if known.revision >= committed { return known.content }
@@ -138,7 +138,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
-    /// document stays as it was.
+    /// document stays as it was, unless something has to be taken out of a copy (``settle()``).
     ///
     /// - Parameter change: runs once, with the lock held: no network, no second update of this document.
     /// - Returns: the result of `change`.
@@ -174,7 +174,11 @@ package struct StoredDocument<Content: Document> {
                 let known = stored.isNumbered ? stored.content : try checked(stored.content)
                 return try body(known) { (content) throws(Failure) in
                     guard content != stored.content else { return }
-                    stored = try commit(content, after: stored, lock)
+                    let next = stored.followed(by: content)
+                    let text = try next.checkedText()
+                    try replace(stored.content, by: content, text)
+                    lock.remember(next.revision)
+                    stored = next
                 }
             }
         }
@@ -214,31 +218,13 @@ package struct StoredDocument<Content: Document> {
     /// names its owner again.
     package func settle() throws(Failure) {
         guard try Lock.committedRevision(at: lock) == 0, try present() != nil else { return }
-        try whenShown { (start) throws(Failure) in
-            try Lock.holding(lock) { (lock) throws(Failure) -> Void? in
-                guard let stored = try current(lock, since: start) else { return nil }
-                guard stored.revision > 0, !stored.isNumbered else { return () }
-                let content = try checked(stored.content)
-                if content != stored.content { _ = try commit(content, after: stored, lock) }
-                return ()
-            }
-        }
+        try update { _ in }
     }
 
+    /// The content of a document without a number, without what has become another's.
     func checked(_ content: Content) throws(Failure) -> Content {
         guard let checkingCopy else { return content }
         return try checkingCopy(content)
-    }
-
-    /// Commits a document, and remembers its number.
-    private func commit(
-        _ content: Content, after stored: Stored<Content>, _ lock: borrowing Lock
-    ) throws(Failure) -> Stored<Content> {
-        let next = stored.followed(by: content)
-        let text = try next.checkedText()
-        try replace(stored.content, by: content, text)
-        lock.remember(next.revision)
-        return next
     }
 
     /// Commits the document's text.
