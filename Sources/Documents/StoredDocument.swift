@@ -65,16 +65,17 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Reads the last committed content; `nil` if there is none, it is damaged or older, or it may be a copy of
-    /// any age, because its lock has no number. Takes no lock, waits for nothing and sets nothing aside.
-    package func readIfNumbered() throws(Failure) -> Content? {
+    /// Reads the last committed content; `nil` if there is none, or it is damaged or older. Takes no lock, waits
+    /// for nothing and sets nothing aside.
+    ///
+    /// - Returns: the content, and whether the lock has a number for it. If not, it may be a copy of any age.
+    package func glance() throws(Failure) -> (content: Content, isNumbered: Bool)? {
         let committed = try Lock.numberIfReadable(at: lock)
-        guard committed > 0, try !Lock.isEmptied(lock) else { return nil }
+        let isNumbered = committed > 0 ? try !Lock.isEmptied(lock) : false
         let bytes = try bytes()
-        guard let bytes, let stored = cached(bytes), stored.revision >= committed else {
-            return nil
-        }
-        return stored.content
+        guard let bytes, let stored = cached(bytes), !isNumbered || stored.revision >= committed
+        else { return nil }
+        return (stored.content, isNumbered)
     }
 
     /// A document's content, and the stamp of the file from which it was read.
@@ -138,7 +139,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
-    /// document stays as it was, unless something has to be taken out of a copy (``settle()``).
+    /// document stays as it was, unless something has to be taken out of a copy.
     ///
     /// - Parameter change: runs once, with the lock held: no network, no second update of this document.
     /// - Returns: the result of `change`.
@@ -160,7 +161,10 @@ package struct StoredDocument<Content: Document> {
 
     /// Runs `body`, which may commit several times, while holding the document's lock: no network, and other
     /// documents only in the order that FORMAT.md gives.
+    ///
+    /// - Parameter isSettling: whether a document without a number is committed also if nothing has changed.
     package func holding<Result>(
+        isSettling: Bool = false,
         _ body: (
             _ known: Content, _ commit: (Content) throws(Failure) -> Void
         ) throws(Failure) -> Result
@@ -173,7 +177,8 @@ package struct StoredDocument<Content: Document> {
                 defer { if stored.revision == 0 { lock.discard() } }
                 let known = stored.isNumbered ? stored.content : try checked(stored.content)
                 return try body(known) { (content) throws(Failure) in
-                    guard content != stored.content else { return }
+                    let isSettled = stored.isNumbered || stored.revision == 0 || !isSettling
+                    guard content != stored.content || !isSettled else { return }
                     let next = stored.followed(by: content)
                     let text = try next.checkedText()
                     try replace(stored.content, by: content, text)
@@ -214,11 +219,11 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Takes what has become another's for good out of a document that has no number. Call it before an index
-    /// names its owner again.
+    /// Gives a document that has no number one, without what has become another's. Call it before an index names
+    /// its owner again.
     package func settle() throws(Failure) {
         guard try Lock.committedRevision(at: lock) == 0, try present() != nil else { return }
-        try update { _ in }
+        try holding(isSettling: true) { (known, commit) throws(Failure) in try commit(known) }
     }
 
     /// The content of a document without a number, without what has become another's.

@@ -110,9 +110,9 @@ final class TurnNotices: RunPart {
         var others: [(user: UserID, waiting: Int64)] = []
         for other in holders(of: device.token) {
             guard other != user, let document = document(of: other),
-                document.devices.contains(where: { $0.token == device.token })
+                let own = document.devices.first(where: { $0.token == device.token })
             else { continue }
-            others.append((other, document.turnBadge.waiting))
+            others.append((other, document.turnsToShow(on: own)))
         }
         push.job.others[device.token] = others.isEmpty ? nil : others
         push.setBadge(others.reduce(waiting) { $0.saturatingAdd($1.waiting) })

@@ -348,7 +348,7 @@ package struct AudienceIndex {
         var lines: [UInt8] = []
         let began = Instant.now
         // Changes wait for the file's lock, two seconds at most.
-        while let user = next, Instant.now - began < .milliseconds(200) {
+        while let user = next, Instant.now - began < .milliseconds(500) {
             next = try users.next()
             seen.insert(user)
             var found: User?

@@ -31,8 +31,8 @@ extension Registry {
             if known?.shownTurns != nil { try takeOverBadge(of: token, by: user) }
             return renewed
         }
-        try state.users[user].settle()
         try checkQuota([registration], for: user, at: time)
+        try state.users[user].settle()
         let added = try indexing(user, under: [.token(token)], of: token) { (_) throws(Failure) in
             try add(registration, to: user, asPlayer: true, at: time)
         }
@@ -67,7 +67,6 @@ extension Registry {
         {
             return renewed
         }
-        try state.users[user].settle()
         // Before anybody loses the token.
         if registration.requiresPrevious {
             guard registration.findsDevice(in: try state.users[user].read() ?? User()) else {
@@ -75,6 +74,7 @@ extension Registry {
             }
         }
         try check(registration, for: user, at: time)
+        try state.users[user].settle()
         var lost: [(devices: [Device], user: UserID)] = []
         let added = try index.holding { (known, commit) throws(Failure) in
             var registration = try refreshed(registration, among: known.users)
@@ -118,6 +118,8 @@ extension Registry {
             }
             try end(registration)
             holders.users = [user]
+            holders.endRegistrations(before: time)
+            for device in lost.flatMap({ $0.devices }) { holders.endRegistration(of: device) }
             try commit(holders)
             return added
         }

@@ -68,6 +68,12 @@ extension Registry {
 }
 
 extension UInt64 {
+    /// Where a round of a sweep begins, as a fraction in units of 2^-64. What one round does not reach comes first in
+    /// another: multiples of the golden ratio leave no large gaps.
+    static func start(ofRound round: Int64) -> UInt64 {
+        UInt64(truncatingIfNeeded: round) &* 0x9E37_79B9_7F4A_7C15
+    }
+
     /// The place in a list of `count` elements, with this number as a fraction in units of 2^-64.
     func place(among count: Int) -> Int { Int(multipliedFullWidth(by: UInt64(count)).high) }
 }

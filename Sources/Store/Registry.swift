@@ -167,7 +167,21 @@ package struct Registry {
     ) throws(Failure) -> Bool {
         let removed = try take(token, from: user, where: condition)
         try finishRemoval(of: removed, from: user)
+        // A program that removed it earlier may have been killed before the index forgot the user.
+        if removed.isEmpty { try forget(token, of: user) }
         return !removed.isEmpty
+    }
+
+    /// Removes a user who does not have the token from its index.
+    private func forget(_ token: DeviceToken, of user: UserID) throws(Failure) {
+        let index = state.tokens[token]
+        guard try index.read()?.users.contains(user) == true, try !has(user, .token(token)) else {
+            return
+        }
+        try index.update { (holders) throws(Failure) in
+            // Checked under the index's lock: a registration may have come in between.
+            if try !has(user, .token(token)) { holders.remove(user) }
+        }
     }
 
     /// Removes what else names devices that a user has just lost.
@@ -307,12 +321,15 @@ package struct Registry {
                 try key.document(in: state).update { (holders) throws(Failure) in
                     // Checked under the index's lock: a registration may have come in between.
                     guard try !has(user, key) else { return }
-                    if case .token = key, isReplaced {
-                        for other in holders.users where other != user {
-                            if try mayHave(other, in: state.tokens[device.token]) { return }
+                    if case .token = key {
+                        holders.endRegistration(of: device)
+                        if isReplaced {
+                            for other in holders.users where other != user {
+                                if try mayHave(other, in: state.tokens[device.token]) { return }
+                            }
+                            // Afterwards: whoever leaves the device writes the number down first.
+                            if try isHandOverPending(of: device.token.documentName.file) { return }
                         }
-                        // Afterwards: whoever leaves the device writes the number down first.
-                        if try isHandOverPending(of: device.token.documentName.file) { return }
                     }
                     holders.remove(user)
                 }

@@ -105,9 +105,11 @@ package struct Segments {
     package func remove(_ id: String) throws(Failure) -> Bool {
         guard isID(id) else { return false }
         return try holdingNames { () throws(Failure) in
-            guard try document(id).remove(where: { _ in true }) else { return false }
-            try systemCalls(Files.synchronizeFolder(shelf.folder))
-            return true
+            let isRemoved = try document(id).remove { _ in true }
+            // Also if it was not there: the program that removed it may have failed at this.
+            let isFolder = try systemCalls(Files.exists(shelf.folder))
+            if isFolder { try systemCalls(Files.synchronizeFolder(shelf.folder)) }
+            return isRemoved
         }
     }
 

@@ -36,10 +36,7 @@ extension State {
         let isOfKeys = turn % 4 == 3
         var count = 0
         let names = try systemCalls(Files.names(in: folder))
-        // Names that one turn does not reach come first in another: multiples of the golden ratio leave no
-        // large gaps.
-        let start =
-            UInt64(truncatingIfNeeded: now.seconds / 30 / Self.turns) &* 0x9E37_79B9_7F4A_7C15
+        let start = UInt64.start(ofRound: now.seconds / 30 / Self.turns)
         let first = start.place(among: names.count)
         var budget = SweepBudget(users: limit, time: time)
         for name in names[first...] + names[..<first]

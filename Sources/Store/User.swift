@@ -190,6 +190,13 @@ extension User {
         return judgement
     }
 
+    /// How many of this player's waiting games the icon of a device shows beside another player's. One who wants no
+    /// notices of turns gets no higher number.
+    package func turnsToShow(on device: Device) -> Int64 {
+        guard preferences.kinds[Preferences.turn] == .bool(false) else { return turnBadge.waiting }
+        return min(turnBadge.waiting, device.shownTurns ?? 0)
+    }
+
     /// The state that a carrier must send to a Live Activity: ``ActivityFeed/take(by:now:besides:turn:)``.
     ///
     /// - Parameters:

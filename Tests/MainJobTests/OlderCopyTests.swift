@@ -12,19 +12,8 @@ import Turnstone
     private let document = "users/49/ann.json"
 
     init() throws {
-        world = try World()
-        world.variables["JWT_SECRET"] = jwtSecret
-        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
-        #expect(try claim(token(1), for: "ann") == 200)
-    }
-
-    private func claim(_ token: String, for user: String) throws -> Int {
-        let body: JSONObject = ["token": .string(token), "tokenType": "device"]
-        let event: JSONValue = [
-            "method": "POST", "path": "/api/push/register",
-            "headers": ["Authorization": .string(bearer(user))], "body": .object(body),
-        ]
-        return try Answer(event: world.start("push-register", event).end().stdout).status
+        world = try World.withBackend()
+        try world.registerPhone(1, of: "ann")
     }
 
     private func ask(_ program: String, _ method: String, _ path: String) throws -> Answer {
@@ -42,7 +31,7 @@ import Turnstone
     func accepted() throws {
         let old = try #require(world.state.read(document))
         let message = try world.sent(["users": ["ann"], "body": "Hello Ann"])
-        #expect(try claim(token(1), for: "bob") == 200)
+        try world.registerPhone(1, of: "bob")
         let right = try #require(world.state.read(document))
         try world.state.write(old, to: document)
         try expectNothingSent("of \(message)")
@@ -60,8 +49,8 @@ import Turnstone
         "a message that comes then is not accepted for the older state, and all others are reached")
     func acceptedLater() throws {
         let old = try #require(world.state.read(document))
-        #expect(try claim(token(2), for: "ben") == 200)
-        #expect(try claim(token(1), for: "bob") == 200)
+        try world.registerPhone(2, of: "ben")
+        try world.registerPhone(1, of: "bob")
         try world.state.write(old, to: document)
         let alone = try world.notify(["users": ["ann"], "body": "Hello Ann"])
         #expect(alone.status == 500 || alone.json?.object?["devices"] == 0, "\(alone)")
@@ -104,34 +93,12 @@ import Turnstone
     private let world: World
 
     init() throws {
-        world = try World()
-        world.variables["JWT_SECRET"] = jwtSecret
-        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        world = try World.withBackend()
     }
 
     private static let documents = [
         "ann": "users/49/ann.json", "ben": "users/67/ben.json", "cy": "users/3d/cy.json",
     ]
-
-    private func claiming(_ token: String, for user: String) -> JSONValue {
-        let body: JSONObject = ["token": .string(token), "tokenType": "device"]
-        return [
-            "method": "POST", "path": "/api/push/register",
-            "headers": ["Authorization": .string(bearer(user))], "body": .object(body),
-        ]
-    }
-
-    private func claim(_ number: Int, for user: String) throws {
-        let event = claiming(token(number), for: user)
-        let answer = try Answer(event: world.start("push-register", event).end().stdout)
-        #expect(answer.status == 200, "\(answer)")
-    }
-
-    private func erase(_ user: String) throws {
-        let event = world.message("DELETE", "/api/users/\(user)")
-        let answer = try Answer(event: world.startBackend("users", event).end().stdout)
-        #expect(answer.status == 200, "\(answer)")
-    }
 
     private func copy(of user: String) throws -> [UInt8] {
         try #require(world.state.read(Self.documents[user]!))
@@ -143,100 +110,87 @@ import Turnstone
         if withEmptyLock { try world.state.write("", to: Self.documents[user]! + ".lock") }
     }
 
-    /// The numbers of the phones that a message to these users reaches, each as often as it is reached.
-    private func reached(_ users: [String]) throws -> [Int] {
-        let before = try world.simulator.pushes().count
-        let body: JSONObject = ["users": .array(users.map { .string($0) }), "body": "Hello"]
-        let answer = try world.notify(body)
-        #expect(answer.status == 202 || answer.json?.object?["devices"] == 0, "\(answer)")
-        try world.run("deliver")
-        return try world.simulator.pushes().dropFirst(before).map { push in
-            let text = try #require(push["token"]?.string)
-            return try #require((1...9).first { token($0) == text })
-        }.sorted()
-    }
-
     @Test("a copy from before an erasure is older than the document that began anew")
     func erased() throws {
-        try claim(1, for: "ann")
-        for number in 3...9 { try claim(number, for: "ann") }
+        try world.registerPhone(1, of: "ann")
+        for number in 3...9 { try world.registerPhone(number, of: "ann") }
         let old = try copy(of: "ann")
-        try erase("ann")
-        try claim(1, for: "ben")
-        try claim(2, for: "ann")
+        try world.erase("ann")
+        try world.registerPhone(1, of: "ben")
+        try world.registerPhone(2, of: "ann")
         let right = try copy(of: "ann")
         try restore(old, of: "ann", withEmptyLock: false)
         let alone = try world.notify(["users": ["ann"], "body": "Hello"])
         #expect(alone.status == 500 || alone.json?.object?["devices"] == 0, "\(alone)")
-        #expect(try reached(["ann", "ben"]) == [1])
+        #expect(try world.reached(["ann", "ben"]) == [1])
         #expect(try world.problems() != [])
         try world.state.write(right, to: Self.documents["ann"]!)
-        #expect(try reached(["ann", "ben"]) == [1, 2])
+        #expect(try world.reached(["ann", "ben"]) == [1, 2])
         #expect(try world.problems() == [])
     }
 
     @Test("an erased user's copy brings no phone back that is another's by now")
     func broughtBack() throws {
-        try claim(1, for: "ann")
+        try world.registerPhone(1, of: "ann")
         let old = try copy(of: "ann")
-        try erase("ann")
-        try claim(1, for: "ben")
+        try world.erase("ann")
+        try world.registerPhone(1, of: "ben")
         try restore(old, of: "ann", withEmptyLock: false)
-        #expect(try reached(["ann"]) == [])
-        #expect(try reached(["ann", "ben"]) == [1])
+        #expect(try world.reached(["ann"]) == [])
+        #expect(try world.reached(["ann", "ben"]) == [1])
         // A commit makes it the truth.
-        try claim(2, for: "ann")
-        #expect(try reached(["ann", "ben"]) == [1, 2])
+        try world.registerPhone(2, of: "ann")
+        #expect(try world.reached(["ann", "ben"]) == [1, 2])
     }
 
     @Test("an older copy with an empty lock file brings no phone back that is another's by now")
     func lost() throws {
-        try claim(1, for: "ann")
-        try claim(2, for: "ann")
+        try world.registerPhone(1, of: "ann")
+        try world.registerPhone(2, of: "ann")
         let old = try copy(of: "ann")
-        try claim(1, for: "ben")
+        try world.registerPhone(1, of: "ben")
         try restore(old, of: "ann")
-        #expect(try reached(["ann"]) == [2])
-        try claim(1, for: "ben")
-        #expect(try reached(["ann", "ben"]) == [1, 2])
+        #expect(try world.reached(["ann"]) == [2])
+        try world.registerPhone(1, of: "ben")
+        #expect(try world.reached(["ann", "ben"]) == [1, 2])
         // Nor does it come back when the other one leaves.
-        try claim(3, for: "ann")
-        try erase("ben")
-        #expect(try reached(["ann"]) == [2, 3])
+        try world.registerPhone(3, of: "ann")
+        try world.erase("ben")
+        #expect(try world.reached(["ann"]) == [2, 3])
     }
 
     @Test(
         "nor does it if the lock's number is the copy's, because a program was killed before it wrote its own"
     )
     func lostWithItsNumber() throws {
-        try claim(1, for: "ann")
+        try world.registerPhone(1, of: "ann")
         let old = try copy(of: "ann")
         let revision = try #require(JSON.parse(old).object?["revision"]?.integer)
-        try claim(1, for: "ben")
+        try world.registerPhone(1, of: "ben")
         try SharedLock.remember(revision, of: Self.documents["ann"]!, in: world.state)
         try restore(old, of: "ann")
-        #expect(try reached(["ann", "ben"]) == [1])
-        #expect(try reached(["ann"]) == [])
+        #expect(try world.reached(["ann", "ben"]) == [1])
+        #expect(try world.reached(["ann"]) == [])
     }
 
     @Test("a copy with an empty lock file stays without the phone when its user gets a name")
     func named() throws {
-        try claim(1, for: "ann")
-        try claim(2, for: "ann")
+        try world.registerPhone(1, of: "ann")
+        try world.registerPhone(2, of: "ann")
         let old = try copy(of: "ann")
-        try claim(1, for: "ben")
+        try world.registerPhone(1, of: "ben")
         try restore(old, of: "ann")
         var settings = Variables()
         settings.offer("TURNSTONE_STATE", world.state.path)
         let registry = try State(settings).registry
         let (ann, cy) = (try #require(UserID("ann")), try #require(UserID("cy")))
         #expect(try registry.name(ann, as: cy) { _ in true })
-        #expect(try reached(["ann", "ben", "cy"]) == [1, 2])
+        #expect(try world.reached(["ann", "ben", "cy"]) == [1, 2])
         let named = try copy(of: "cy")
-        try erase("cy")
-        try claim(3, for: "cy")
+        try world.erase("cy")
+        try world.registerPhone(3, of: "cy")
         try restore(named, of: "cy", withEmptyLock: false)
-        #expect(try reached(["ann", "ben", "cy"]) == [1])
+        #expect(try world.reached(["ann", "ben", "cy"]) == [1])
         #expect(try world.problems() != [])
     }
 
@@ -261,25 +215,25 @@ import Turnstone
                 let number = 1 + Int(dice.next(below: 4))
                 if dice.next(below: 3) == 0 {
                     let claim = try world.start(
-                        "push-register", claiming(token(number), for: user))
+                        "push-register", world.registering(token(number), of: user))
                     usleep(UInt32(dice.next(below: 6000)))
                     claim.send(SIGKILL)
                     _ = try claim.end()
                     steps.append("\(user)'s claim of \(number) is killed")
                     let others = right().filter { $0 != number }
-                    let actual = try reached(users)
+                    let actual = try world.reached(users)
                     #expect(
                         actual.filter { $0 != number } == others
                             && actual.count <= others.count + 1,
                         "\(actual), seed \(seed): \(steps)")
                 }
                 steps.append("\(user) claims \(number)")
-                try claim(number, for: user)
+                try world.registerPhone(number, of: user)
                 if let former = owner[number] { listed[former]?.remove(number) }
                 owner[number] = user
                 listed[user, default: []].insert(number)
             case 5:
-                if listed[user] != nil { try erase(user) }
+                if listed[user] != nil { try world.erase(user) }
                 steps.append("\(user) is erased")
                 // It looks for the user in all indices.
                 for number in owner.keys where owner[number] == user { owner[number] = "" }
@@ -294,7 +248,7 @@ import Turnstone
                 steps.append("\(copy.user) is restored with \(copy.listed.sorted())")
                 listed[copy.user] = copy.listed.filter { owner[$0] == copy.user }
             }
-            let actual = try reached(users)
+            let actual = try world.reached(users)
             #expect(actual == right(), "seed \(seed): \(steps)")
         }
     }

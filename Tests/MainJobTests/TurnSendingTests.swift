@@ -403,6 +403,22 @@ import Turnstone
         #expect(try badges(world).last == 4)
     }
 
+    @Test("a player who wants no notices of turns adds none of them to another one's number")
+    func sumWithoutUnwanted() throws {
+        let world = try world(games: 3)
+        try world.register(token(1), of: 2)
+        try world.change("2") { $0.preferences.kinds[Preferences.turn] = .bool(false) }
+        try world.cycle()
+        #expect(try badges(world) == [])
+        // Now 1 for player 1 and 2 for player 2.
+        try world.move(1)
+        try world.cycle()
+        #expect(try badges(world) == [1])
+        try world.advance(seconds: 900)
+        try world.cycle()
+        #expect(try badges(world) == [1])
+    }
+
     /// How a user loses a phone that another one has as well.
     enum Leave: CaseIterable, Sendable {
         case unregistered, claimed, erased
@@ -447,8 +463,8 @@ import Turnstone
         try world.beginGame(1, ["black": 1, "white": 3, "to_move": 3])
         try world.beginGame(4, ["black": 3, "white": 2, "to_move": 3])
         for player in Int64(1)...2 { try world.register(token(1), of: player) }
-        // Player 1 is never notified, so only player 2's notice counts player 1's game.
-        try world.change("1") { $0.preferences.kinds = ["turn": false] }
+        // Player 1 is not notified for now, so only player 2's notice counts player 1's game.
+        try world.change("1") { $0.preferences.mutedUntil = .latest }
         try world.cycle()
         try world.move(1)
         try world.cycle()

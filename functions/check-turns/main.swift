@@ -48,6 +48,9 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     do throws(Failure) { _ = try state.sweep(at: schedule.time) } catch {
         schedule.log.failure(error)
     }
+    do throws(Failure) { try state.registry.reconcileUsers(at: schedule.time) } catch {
+        schedule.log.failure(error)
+    }
     do throws(Failure) { try spools.sweepSeries(at: schedule.time) } catch {
         schedule.log.failure(error)
     }

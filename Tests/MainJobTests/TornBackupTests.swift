@@ -1,0 +1,195 @@
+import Crypto
+import JSON
+import Store
+import TestSupport
+import Testing
+import Turnstone
+
+/// A whole folder comes back whose files were copied at different moments, or an index of phones begins anew.
+@Suite struct TornBackupTests {
+    private let world: World
+    private static let users = ["ann", "ben", "cy"]
+
+    init() throws {
+        world = try World.withBackend()
+    }
+
+    /// Documents by name, without locks.
+    private typealias Files = [String: [UInt8]]
+
+    /// The documents of users and of phones.
+    private func documents() -> Files {
+        world.state.files().filter { file in
+            file.key.hasSuffix(".json")
+                && ["users/", "tokens/"].contains { file.key.hasPrefix($0) }
+        }
+    }
+
+    private func isIndex(_ name: String) -> Bool { name.hasPrefix("tokens/") }
+
+    /// Puts the folder's documents in place. Locks that were copied are others' and tell nothing.
+    private func restore(_ files: Files) throws {
+        for name in documents().keys where files[name] == nil { try world.state.remove(name) }
+        for (name, bytes) in files { try world.state.write(bytes, to: name) }
+        for name in world.state.files().keys
+        where ["locks/users/", "locks/tokens/"].contains(where: { name.hasPrefix($0) }) {
+            try world.state.remove(name)
+        }
+    }
+
+    /// Lets `check-turns` run until it has looked at all users.
+    private func reconcile() throws {
+        for _ in 0..<64 {
+            try world.advance(seconds: 30)
+            try world.run("check-turns")
+        }
+    }
+
+    /// What a copy shows of the time before or after a phone went from ann to ben.
+    struct Torn: CustomTestStringConvertible, Sendable {
+        let (ann, ben, index): (Bool, Bool, Bool)
+        /// Whose phone it is afterwards. Nobody's if no document has it any more.
+        var owner: String? { ben ? "ben" : !ann && !index ? "ann" : nil }
+        var testDescription: String {
+            "\(ann ? "new" : "old") ann, \(ben ? "new" : "old") ben, \(index ? "new" : "old") index"
+        }
+
+        static let all = [false, true].flatMap { ann in
+            [false, true].flatMap { ben in
+                [false, true].map { Torn(ann: ann, ben: ben, index: $0) }
+            }
+        }
+    }
+
+    @Test(
+        "a phone that went to another user while a backup was made reaches nobody else",
+        arguments: Torn.all)
+    func torn(_ torn: Torn) throws {
+        try world.registerPhone(1, of: "ann")
+        try world.registerPhone(2, of: "ben")
+        let old = documents()
+        try world.advance(seconds: 1)
+        try world.registerPhone(1, of: "ben")
+        let new = documents()
+        var copy = new
+        for name in new.keys {
+            let isNew =
+                isIndex(name) ? torn.index : name.hasSuffix("/ann.json") ? torn.ann : torn.ben
+            copy[name] = isNew ? new[name] : old[name]
+        }
+        try restore(copy)
+        try reconcile()
+        let expected = torn.owner == nil ? [2] : [1, 2]
+        #expect(try world.reached(["ann", "ben"]) == expected)
+        #expect(try world.reached(["ann"]) == (torn.owner == "ann" ? [1] : []))
+        // The next owner has it alone.
+        try world.registerPhone(1, of: "cy")
+        #expect(try world.reached(Self.users) == [1, 2])
+        #expect(try world.problems() == [])
+    }
+
+    /// The index of a phone is lost, and the operator goes on without it.
+    private func loseIndex(of number: Int) throws {
+        let digest = hex(SHA256.hash(Array(token(number).utf8)))
+        let name = try #require(documents().keys.first { isIndex($0) && $0.contains(digest) })
+        try world.state.remove(name)
+        try world.state.write("", to: "\(name).lock")
+    }
+
+    @Test("a phone whose index began anew is its last owner's", arguments: [false, true])
+    func lostIndex(isReconciled: Bool) throws {
+        try world.registerPhone(1, of: "ann")
+        try loseIndex(of: 1)
+        if isReconciled { try reconcile() }
+        try world.advance(seconds: 1)
+        try world.registerPhone(1, of: "ben")
+        if !isReconciled { try reconcile() }
+        #expect(try world.reached(["ann", "ben"]) == [1])
+        #expect(try world.reached(["ann"]) == [])
+    }
+
+    @Test("players who share a phone keep it when its index begins anew")
+    func lostIndexOfPlayers() throws {
+        try world.register(token(1), of: 1)
+        try loseIndex(of: 1)
+        try world.advance(seconds: 1)
+        try world.register(token(1), of: 2)
+        try reconcile()
+        #expect(try world.reached(["1"]) == [1])
+        #expect(try world.reached(["2"]) == [1])
+        // Also when their documents are copies by then.
+        try restore(documents())
+        #expect(try world.reached(["1"]) == [1])
+        try world.registerPhone(1, of: "cy")
+        #expect(try world.reached(["1", "2", "cy"]) == [1])
+    }
+
+    @Test("a removal that was killed before the index forgot the user ends when it is repeated")
+    func killedRemoval() throws {
+        try world.registerPhone(1, of: "ann")
+        let old = try #require(world.state.read("users/49/ann.json"))
+        try world.change("ann") { $0.devices = [] }
+        let event: JSONValue = [
+            "method": "DELETE", "path": .string("/api/devices/\(token(1))"),
+            "headers": ["Authorization": .string(bearer("ann"))],
+        ]
+        let ended = try world.start("devices-unregister", event).end()
+        #expect(try Answer(event: ended.stdout).status == 404)
+        try world.state.write(old, to: "users/49/ann.json")
+        try world.state.write("", to: "users/49/ann.json.lock")
+        #expect(try world.reached(["ann"]) == [])
+    }
+
+    @Test("of random torn copies, each phone is one user's, and that of who had it all the time")
+    func model() throws {
+        let seed = UInt64.random(in: 0...99_999)
+        var dice = Dice(seed: seed)
+        var owner: [Int: String] = [:]
+        func claim() throws -> String {
+            let number = 1 + Int(dice.next(below: 4))
+            let user = Self.users[Int(dice.next(below: 3))]
+            try world.advance(seconds: 1)
+            try world.registerPhone(number, of: user)
+            owner[number] = user
+            return "\(user) claims \(number)"
+        }
+        for round in 0..<4 {
+            var steps: [String] = []
+            for _ in 0..<6 { steps.append(try claim()) }
+            var moments = [documents()]
+            var owners = [owner]
+            steps.append("the copy begins")
+            for _ in 0...dice.next(below: 5) {
+                steps.append(try claim())
+                moments.append(documents())
+                owners.append(owner)
+            }
+            var copy: Files = [:]
+            for name in moments.last!.keys.sorted() {
+                let moment = Int(dice.next(below: UInt64(moments.count)))
+                copy[name] = moments[moment][name]
+                steps.append("\(name) of moment \(moment)")
+            }
+            try restore(copy)
+            try reconcile()
+            let comment: Comment = "seed \(seed), round \(round): \(steps)"
+            var actual: [Int] = []
+            for user in Self.users {
+                let own = try world.reached([user])
+                let constant = owners[0].filter { phone in
+                    phone.value == user && owners.allSatisfy { $0[phone.key] == user }
+                }
+                #expect(Set(own).isSuperset(of: constant.keys), comment)
+                actual += own
+            }
+            #expect(Set(actual).count == actual.count, comment)
+            // Once the apps have started again, everything is as it was.
+            for (number, user) in owner { try world.registerPhone(number, of: user) }
+            #expect(try world.reached(Self.users) == owner.keys.sorted(), comment)
+            for user in Self.users {
+                let own = owner.filter { $0.value == user }.map(\.key).sorted()
+                #expect(try world.reached([user]) == own, comment)
+            }
+        }
+    }
+}
