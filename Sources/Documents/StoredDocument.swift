@@ -46,7 +46,8 @@ package struct StoredDocument<Content: Document> {
                 guard patience.wait() else { throw missing }
                 continue
             }
-            if mayBeAny { return known.content }
+            let isNewest = committed > 0 && known.revision >= committed
+            if mayBeAny || isNewest && checkingCopy == nil { return known.content }
             let isNumbered = committed > 0 ? try !Lock.isEmptied(lock) : false
             guard isNumbered else {
                 let content = try checked(known.content)
@@ -139,7 +140,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
-    /// document stays as it was, unless something has to be taken out of a copy.
+    /// document stays as it was; if `change` changes nothing, something may still be taken out of a copy.
     ///
     /// - Parameter change: runs once, with the lock held: no network, no second update of this document.
     /// - Returns: the result of `change`.
@@ -219,10 +220,15 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Gives a document that has no number one, without what has become another's. Call it before an index names
-    /// its owner again.
+    /// Whether the lock has a number for the document.
+    package var isNumbered: Bool {
+        get throws(Failure) { try Lock.committedRevision(at: lock) > 0 }
+    }
+
+    /// Commits a document without a number, so that it has one, and has nothing that has become another's. Call it
+    /// before an index names its owner again.
     package func settle() throws(Failure) {
-        guard try Lock.committedRevision(at: lock) == 0, try present() != nil else { return }
+        guard try !isNumbered, try present() != nil else { return }
         try holding(isSettling: true) { (known, commit) throws(Failure) in try commit(known) }
     }
 

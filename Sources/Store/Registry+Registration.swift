@@ -80,6 +80,8 @@ extension Registry {
             var registration = try refreshed(registration, among: known.users)
             var holders = known
             holders.add(user)
+            // If nobody loses it, the index is committed once.
+            if holders.users == [user] { holders.endRegistrations(before: time) }
             try commit(holders)
             try begin(registration, for: user, at: time)
             for other in holders.users where other != user {

@@ -22,11 +22,7 @@ extension Registry {
                 try endActivities(of: user, at: now)
                 if try !has(user, in: index) { left.append(user) }
             } catch {
-                // The others are not affected.
-                guard error.isDocumentSpecific || error.cause == FailureCause.busy else {
-                    throw error
-                }
-                error.recordFile()
+                try error.recordIfOfOneUser()
             }
         }
         // In parts, so that nobody waits long for the lock.
@@ -64,6 +60,16 @@ extension Registry {
                 $0.document(in: state).path == index.path
             }
         } ?? false
+    }
+}
+
+extension Failure {
+    /// Records the failure if it is of one user's document, which affects no other.
+    ///
+    /// - Throws: the failure if it is not.
+    func recordIfOfOneUser() throws(Failure) {
+        guard isDocumentSpecific || cause == FailureCause.busy else { throw self }
+        recordFile()
     }
 }
 

@@ -38,7 +38,7 @@ package struct Registry {
     /// - Returns: whether the device was the user's.
     @export(interface)
     package func unbind(named text: String, from user: UserID) throws(Failure) -> Bool {
-        // The index may name a user who no longer has the token; `unbind` mends nothing then.
+        // The index may name a user who no longer has the token.
         for token in DeviceToken.all(named: text) {
             if try unbind(token, from: user) { return true }
         }
@@ -167,21 +167,41 @@ package struct Registry {
     ) throws(Failure) -> Bool {
         let removed = try take(token, from: user, where: condition)
         try finishRemoval(of: removed, from: user)
-        // A program that removed it earlier may have been killed before the index forgot the user.
-        if removed.isEmpty { try forget(token, of: user) }
+        if removed.isEmpty { try forgetFormer(user, of: token) }
         return !removed.isEmpty
     }
 
-    /// Removes a user who does not have the token from its index.
-    private func forget(_ token: DeviceToken, of user: UserID) throws(Failure) {
+    /// Removes a user who does not have the token from its index, which nobody else needs: a program that removed
+    /// the device may have been killed before this.
+    private func forgetFormer(_ user: UserID, of token: DeviceToken) throws(Failure) {
         let index = state.tokens[token]
-        guard try index.read()?.users.contains(user) == true, try !has(user, .token(token)) else {
-            return
+        do throws(Failure) {
+            guard try index.read()?.users.contains(user) == true,
+                try !has(user, .token(token))
+            else { return }
+            try index.update { (holders) throws(Failure) in
+                // Checked under the index's lock: a registration may have come in between.
+                guard try !has(user, .token(token)), try !mayShare(token, holders, besides: user)
+                else { return }
+                holders.remove(user)
+            }
+        } catch {
+            // Without its index, nothing is removed that somebody else's device is found by.
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
         }
-        try index.update { (holders) throws(Failure) in
-            // Checked under the index's lock: a registration may have come in between.
-            if try !has(user, .token(token)) { holders.remove(user) }
+    }
+
+    /// Whether another user whom a token's index names may have the device, or has left a number on its icon: those
+    /// who have replaced the token keep their names then.
+    private func mayShare(
+        _ token: DeviceToken, _ holders: Holders, besides user: UserID
+    ) throws(Failure) -> Bool {
+        for other in holders.users where other != user {
+            if try mayHave(other, in: state.tokens[token]) { return true }
         }
+        // Afterwards: whoever leaves the device writes the number down first.
+        return try isHandOverPending(of: token.documentName.file)
     }
 
     /// Removes what else names devices that a user has just lost.
@@ -323,13 +343,7 @@ package struct Registry {
                     guard try !has(user, key) else { return }
                     if case .token = key {
                         holders.endRegistration(of: device)
-                        if isReplaced {
-                            for other in holders.users where other != user {
-                                if try mayHave(other, in: state.tokens[device.token]) { return }
-                            }
-                            // Afterwards: whoever leaves the device writes the number down first.
-                            if try isHandOverPending(of: device.token.documentName.file) { return }
-                        }
+                        if isReplaced, try mayShare(device.token, holders, besides: user) { return }
                     }
                     holders.remove(user)
                 }

@@ -38,6 +38,19 @@ package struct UserList {
         }
     }
 
+    /// All that are still to come. Users whose ids only damaged documents tell are left out.
+    mutating func all() throws(Failure) -> [UserID] {
+        var users: [UserID] = []
+        while true {
+            do throws(Failure) {
+                guard let user = try next() else { return users }
+                users.append(user)
+            } catch {
+                try error.recordIfOfOneUser()
+            }
+        }
+    }
+
     private func files(in folder: String) throws(Failure) -> [String] {
         do throws(SystemError) {
             let names = try Files.names(in: folder)

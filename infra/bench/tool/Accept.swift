@@ -124,17 +124,8 @@ func write(_ user: String, devices: ClosedRange<Int64>, in state: State) throws(
 }
 
 private func write(_ devices: String, to user: String, in state: State) throws(Failure) {
-    try write(
-        #"{"version":1,"revision":1,"devices":[\#(devices)],"ledger":[],"notices":0}"#,
-        to: "\(state.folder)/users/\(hex(SHA256.hash(Array(user.utf8)).prefix(1)))",
-        "\(user).json")
-}
-
-private func write(_ document: String, to folder: String, _ name: String) throws(Failure) {
-    try systemCalls { () throws(SystemError) in
-        try Files.makeFolder(folder)
-        try Files.replace("\(folder)/\(name)", with: Array("\(document)\n".utf8), durably: false)
-    }
+    try UnsyncedUsers(state).write(
+        #"{"devices":[\#(devices)],"ledger":[],"notices":0}"#, to: user)
 }
 
 /// Users with a Live Activity each that shows the session `final`.
@@ -147,11 +138,9 @@ func makeListeners(in folder: String, count: Int64) throws(Failure) {
             + #""activity_id":"\#(number)","registered_at":1}"#
         try write(device, to: name(number), in: state)
     }
-    let hash = hex(SHA256.hash(Array("final".utf8)))
-    let users = names.map { "\"\($0)\"" }.joined(separator: ",")
-    try write(
-        #"{"version":1,"revision":1,"users":[\#(users)]}"#,
-        to: "\(state.folder)/sessions/\(firstDigits(2, of: hash))", "\(hash).json")
+    let sessions = Shelf<String, Holders>(
+        folder: state.sessions.folder, durable: false, isLocal: true)
+    try sessions["final"].update { $0.users = names.compactMap { UserID($0) } }
 }
 
 private func name(_ number: Int64) -> String { "user-\(number)" }

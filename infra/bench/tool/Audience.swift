@@ -9,40 +9,38 @@ import Unix
 func makeAudience(in folder: String, count: Int64) throws(Failure) {
     var users: [UInt8] = []
     var devices: [UInt8] = []
-    do throws(SystemError) {
-        try Files.makeFolder("\(folder)/users")
-        for shard in 0...255 { try Files.makeFolder("\(folder)/users/\(hex([UInt8(shard)]))") }
-        let tables = try (
+    let unsynced = UnsyncedUsers(try state(in: folder))
+    let tables = try systemCalls { () throws(SystemError) in
+        try (
             FileDescriptor.open("\(folder)/users.tsv", .truncate),
             FileDescriptor.open("\(folder)/devices.tsv", .truncate)
         )
-        for number in 0..<count {
-            let tags = tags(number)
-            let (language, country) = (["en", "de", "ja"][Int(number % 3)], "DE")
-            let first = 1_764_000_000_000 - number * 1000
-            let tokens = (0...(number % 2)).map { place in
-                hex(SHA256.hash(Array("device \(number) \(place)".utf8)))
-            }
-            let list = tokens.map { #"{"token":"\#($0)","registered_at":1}"# }
-            let text =
-                #"{"version":1,"revision":1,"devices":[\#(list.joined(separator: ","))],"ledger":[],"notices":0,"#
+    }
+    for number in 0..<count {
+        let tags = tags(number)
+        let (language, country) = (["en", "de", "ja"][Int(number % 3)], "DE")
+        let first = 1_764_000_000_000 - number * 1000
+        let tokens = (0...(number % 2)).map { place in
+            hex(SHA256.hash(Array("device \(number) \(place)".utf8)))
+        }
+        let list = tokens.map { #"{"token":"\#($0)","registered_at":1}"# }
+        let name = "user-\(number)"
+        try unsynced.write(
+            #"{"devices":[\#(list.joined(separator: ","))],"ledger":[],"notices":0,"#
                 + #""profile":{"tags":\#(tags),"language":"\#(language)","country":"\#(country)","#
-                + #""first_session":\#(first),"last_session":\#(first + number % 90 * 86_400_000),"sessions":3,"revision":1}}"#
-            let name = "user-\(number)"
-            let shard = hex(SHA256.hash(Array(name.utf8)).prefix(1))
-            try Files.replace(
-                "\(folder)/users/\(shard)/\(name).json", with: Array("\(text)\n".utf8),
-                durably: false)
-            users += Array("\(name)\t\(tags)\t\(language)\t\(country)\n".utf8)
-            for token in tokens { devices += Array("\(token)\t\(name)\n".utf8) }
-            if users.count > 1 << 20 || number == count - 1 {
+                + #""first_session":\#(first),"last_session":\#(first + number % 90 * 86_400_000),"sessions":3,"revision":1}}"#,
+            to: name)
+        users += Array("\(name)\t\(tags)\t\(language)\t\(country)\n".utf8)
+        for token in tokens { devices += Array("\(token)\t\(name)\n".utf8) }
+        if users.count > 1 << 20 || number == count - 1 {
+            try systemCalls { () throws(SystemError) in
                 try tables.0.write(users)
                 try tables.1.write(devices)
-                users = []
-                devices = []
             }
+            users = []
+            devices = []
         }
-    } catch { throw error.failure }
+    }
 }
 
 private func tags(_ number: Int64) -> String {

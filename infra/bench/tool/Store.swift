@@ -1,5 +1,6 @@
 import Crypto
 import Documents
+import JSON
 import Store
 import Turnstone
 import Unix
@@ -37,7 +38,7 @@ func commit(in folder: String, count: Int64, user number: Int64) throws(Failure)
 /// The documents and marks are written without fsync.
 func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throws(Failure) {
     let state = try state(in: folder)
-    try write(count, in: folder)
+    try write(count, in: state)
     let looked = Timestamp(
         milliseconds: Timestamp.systemNow.milliseconds - lookedSecondsAgo * 1000)
     _ = try PlayerIndex.electing(in: state) { (index) throws(Failure) in
@@ -52,18 +53,30 @@ func makePlayers(in folder: String, count: Int64, lookedSecondsAgo: Int64) throw
     }
 }
 
-private func write(_ count: Int64, in folder: String) throws(Failure) {
-    do throws(SystemError) {
-        try Files.makeFolder("\(folder)/users")
-        for number in 1_000_000..<(1_000_000 + count) {
-            let shard = hex(SHA256.hash(Array("\(number)".utf8)).prefix(1))
-            try Files.makeFolder("\(folder)/users/\(shard)")
-            let token = hex(SHA256.hash(Array("\(number) 1".utf8)))
-            let text =
-                #"{"version":1,"revision":1,"devices":[{"token":"\#(token)","registered_at":1}],"#
-                + #""ledger":[],"notices":0,"keys":[]}"# + "\n"
-            try Files.replace(
-                "\(folder)/users/\(shard)/\(number).json", with: Array(text.utf8), durably: false)
-        }
-    } catch { throw error.failure }
+private func write(_ count: Int64, in state: State) throws(Failure) {
+    let users = UnsyncedUsers(state)
+    for number in 1_000_000..<(1_000_000 + count) {
+        let token = hex(SHA256.hash(Array("\(number) 1".utf8)))
+        try users.write(
+            #"{"devices":[{"token":"\#(token)","registered_at":1}],"ledger":[],"notices":0,"keys":[]}"#,
+            to: "\(number)")
+    }
+}
+
+/// Users' documents, committed as programs commit them, but without fsync.
+struct UnsyncedUsers {
+    private let shelf: Shelf<UserID, User>
+
+    init(_ state: State) {
+        shelf = Shelf(folder: state.users.folder, durable: false, isLocal: true)
+    }
+
+    func write(_ members: String, to user: String) throws(Failure) {
+        var content: User?
+        do throws(JSONError) {
+            content = try JSON.parse(Array(members.utf8)).object.flatMap { User($0) }
+        } catch {}
+        guard let content, let user = UserID(user) else { throw .malformed("no user: \(members)") }
+        try shelf[user].update { $0 = content }
+    }
 }
