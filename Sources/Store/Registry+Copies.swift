@@ -27,11 +27,10 @@ extension Registry {
             guard let index = try state.tokens[device.token].glance(),
                 !index.content.users.contains(user)
             else { return false }
-            if index.content.isLost(device) { return true }
-            // An index without a number may be a copy itself. And one that began anew may lack a player who shares
-            // the device, as long as nobody has lost it.
-            let mayShare = document.isPlayer(user) && index.content.since == nil
-            return index.isNumbered && !mayShare
+            guard index.content.since == nil else { return index.content.isLost(device) }
+            // An earlier version wrote it, or players alone have the device, who may share it. Without a number it
+            // may be a copy itself.
+            return index.isNumbered && !document.isPlayer(user)
         } catch {
             guard error.isDocumentSpecific else { throw error }
             error.recordFile()
@@ -117,6 +116,8 @@ extension Registry {
             }
             var holders = known
             holders.add(user)
+            // An index that begins anew knows of no registration that is over.
+            if known.users.isEmpty { holders.endRegistrations(before: .never) }
             try commit(holders)
         }
     }

@@ -120,7 +120,9 @@ extension Registry {
             }
             try end(registration)
             holders.users = [user]
-            holders.endRegistrations(before: time)
+            // A transfer that began at this moment is over, too.
+            holders.endRegistrations(
+                before: registration.moved == nil ? time : time + .milliseconds(1))
             for device in lost.flatMap({ $0.devices }) { holders.endRegistration(of: device) }
             try commit(holders)
             return added

@@ -39,7 +39,14 @@ extension Registry {
         var registration = Registration(moving: device)
         registration.isResumed = true
         try Lock.waiting(upTo: .milliseconds(0)) { () throws(Failure) in
-            _ = try claim(registration, for: user, at: transfer.time)
+            let isOver = try state.tokens[device.token].holding { (known, _) throws(Failure) in
+                // The document may be a copy: since then, the transfer has ended, or was overtaken.
+                let isOver =
+                    !known.users.contains(user) || known.since.map { $0 > transfer.time } ?? false
+                if isOver { try end(registration) }
+                return isOver
+            }
+            if !isOver { _ = try claim(registration, for: user, at: transfer.time) }
         }
     }
 

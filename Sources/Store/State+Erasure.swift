@@ -152,7 +152,15 @@ extension State {
     ) throws(Failure) -> Erased {
         var erased = Erased()
         var unreadable = Skipped(report)
-        try eraseUser(user, from: tokens, &erased, &unreadable)
+        try eraseUser(user, from: tokens, &erased, &unreadable) { (name, holders) in
+            let device = devices.first { $0.token.documentName.file == name }
+            if let device {
+                holders.endRegistration(of: device)
+            } else {
+                // An erasure that was killed has taken it from the document.
+                holders.endRegistrations(before: .systemNow)
+            }
+        }
         try eraseUser(user, from: activities, &erased, &unreadable)
         try eraseUser(user, from: sessions, &erased, &unreadable)
         erased.files += try eraseTransfers(to: user, &unreadable)
@@ -229,7 +237,8 @@ extension State {
 
     private func eraseUser<Key>(
         _ user: UserID, from indices: Shelf<Key, Holders>, _ erased: inout Erased,
-        _ unreadable: inout Skipped
+        _ unreadable: inout Skipped,
+        ending end: (_ name: String, inout Holders) -> Void = { (_, _) in }
     ) throws(Failure) {
         try eraseFiles(indices.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
@@ -238,6 +247,7 @@ extension State {
                 // Checked under the index's lock, as a registration writes the index first.
                 guard try !isFound(user, in: index) else { return }
                 holders.remove(user)
+                end(name, &holders)
             }
         }
     }
