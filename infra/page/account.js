@@ -39,12 +39,11 @@ const isKey = text => /^[0-9a-f]{64}$/.test(text)
 
 const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
-/// This browser's registration, or null: {id, endpoint, key, player, name, title, body}. The worker shows the texts for a push
+/// This browser's registration, if it has one: {id, endpoint, key, player, name, title, body}. The worker shows the texts for a push
 /// that cannot be read.
 export async function registration() {
   try {
-    const kept = await caches.match(recordAddress, {cacheName: place})
-    return kept ? await kept.json() : null
+    return await (await caches.match(recordAddress, {cacheName: place}))?.json()
   } catch {
     return null
   }

@@ -55,20 +55,19 @@ export async function run(button, work) {
 }
 
 /// Runs work at each press of a button.
-export const onClick = (id, work) => the(id).addEventListener("click", event => run(event.target, work))
+export const onClick = (id, work) => { the(id).onclick = event => run(event.target, work) }
 
 /// Runs work each time a form is sent.
-export const onSubmit = (form, work) => form.addEventListener("submit", event => {
-  event.preventDefault()
-  run(event.submitter, work)
-})
+export const onSubmit = (form, work) => {
+  form.onsubmit = event => {
+    event.preventDefault()
+    run(event.submitter, work)
+  }
+}
 
 /// Makes a button that runs work.
-export function button(label, work, properties) {
-  const made = make("button", {textContent: label, ...properties})
-  made.addEventListener("click", () => run(made, work))
-  return made
-}
+export const button = (label, work, properties) =>
+  make("button", {textContent: label, onclick: event => run(event.target, work), ...properties})
 
 /// Makes a function that asks, and then shows the answer, or throws, unless it was called again, or cancelled, meanwhile.
 export function latest(ask, show) {

@@ -7,9 +7,8 @@ import {ago, inTime, text} from "./texts.js"
 export function showGames({monitored_games, site = "https://online-go.com"}) {
   const games = [...monitored_games].sort((one, other) => one.last_move_timestamp - other.last_move_timestamp)
   const waiting = games.filter(game => game.is_your_turn)
-  const others = games.filter(game => !game.is_your_turn).reverse()
   fill("waiting", waiting, site)
-  fill("others", others, site)
+  fill("others", games.filter(game => !game.is_your_turn).reverse(), site)
   const notes = []
   if (waiting.length === 0) notes.push(text("games.noneWaiting"))
   if (games.some(game => !game.board)) notes.push(text("games.noBoard"))

@@ -66,9 +66,8 @@ async function showBrowser() {
   the("turn-off").hidden = !on
   the("test").hidden = !on || reason !== null
   the("copy-link").hidden = reason !== "browser.homeScreen"
-  // A hidden button loses the keyboard's focus: its counterpart takes it.
-  if (focused === the("turn-on") && on) the("turn-off").focus()
-  if (focused === the("turn-off") && !on) the("turn-on").focus()
+  // A hidden button loses the keyboard's focus: another takes it.
+  if (focused?.hidden) the(on ? "turn-off" : "turn-on").focus()
 }
 
 const look = latest(client => client.diagnostics(), found => {
@@ -205,12 +204,12 @@ async function start() {
   the("home-screen").hidden = !isApple
   the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
     make("option", {value, textContent: name, lang: value, selected: value === language})))
-  the("language").addEventListener("change", async () => {
+  the("language").onchange = async () => {
     want(the("language").value)
     showTexts()
     tell("")
     await Promise.all([show(), client && load(putLanguage)])
-  })
+  }
   onClick("turn-on", async () => {
     await turnOn(client)
     await Promise.all([listDevices(), load(look, putLanguage)])
@@ -239,14 +238,14 @@ async function start() {
     await shown
   })
   preparePreferences(() => client)
-  addEventListener("hashchange", async () => {
+  window.onhashchange = async () => {
     await signInByAddress()
     await show()
-  })
+  }
   const refresh = () => client && !document.hidden && lookAgain()
   navigator.serviceWorker?.addEventListener("message", () => client && load(look, showHistory))
-  document.addEventListener("visibilitychange", refresh)
-  addEventListener("storage", event => (event.key ?? place) === place && show())
+  document.onvisibilitychange = refresh
+  window.onstorage = event => (event.key ?? place) === place && show()
   setInterval(refresh, lookEvery)
   await signInByAddress()
   await Promise.all([show(), prepare().catch(() => {})])

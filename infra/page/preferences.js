@@ -33,7 +33,7 @@ async function save(client, changes) {
 /// client: a function that gives the client.
 export function preparePreferences(client) {
   the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
-  the("quiet").addEventListener("change", enableTimes)
+  the("quiet").onchange = enableTimes
   onSubmit(the("preferences"), async () => {
     await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
     showForm()
@@ -73,9 +73,7 @@ function showForm() {
 }
 
 export function showMute() {
-  const mutedUntil = current?.preferences.mutedUntil
-  const until = mutedUntil ? new Date(mutedUntil) : null
-  const isMuted = until !== null && until > new Date()
+  const until = new Date(current?.preferences.mutedUntil ?? 0), isMuted = until > new Date()
   the("mute-state").textContent = isMuted ? text("wanted.muted", {until: moment(until)}) : ""
   // A hidden button loses the keyboard's focus.
   if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()

@@ -40,10 +40,7 @@ self.addEventListener("fetch", event => {
   })())
 })
 
-async function record() {
-  const kept = await caches.match(recordAddress, {cacheName: accounts})
-  return kept ? await kept.json() : null
-}
+const record = async () => (await caches.match(recordAddress, {cacheName: accounts}))?.json()
 
 // ### Pushes
 
