@@ -23,10 +23,10 @@ export function tell(status, problem = "") {
   the("problem").textContent = problem
 }
 
-let words, waiting
+let words, waiting, owner
 
-/// Sets how an error, and a wait, are put into words: each page has its own way.
-export const putWords = (...own) => { [words, waiting] = own }
+/// Sets how an error, and a wait, are put into words, and whose a press is: each page has its own way.
+export const putWords = (...own) => { [words, waiting, owner] = own }
 
 /// Runs work, and says meanwhile that it waits.
 export async function meanwhile(work) {
@@ -38,17 +38,18 @@ export async function meanwhile(work) {
   }
 }
 
-/// Runs a button's work, and shows the text it answers, or its error in words. Meanwhile presses do nothing: a
-/// disabled button would lose the keyboard's focus.
+/// Runs a button's work for the present owner, and shows the text it answers, or its error in words, unless the owner
+/// has changed. Meanwhile presses do nothing: a disabled button would lose the keyboard's focus.
 export async function run(button, work) {
   if (button.ariaDisabled === "true") return
   tell("")
   button.ariaDisabled = "true"
+  const own = owner?.()
   try {
-    const done = await meanwhile(work)
-    if (done !== undefined) the("status").textContent = done
+    const done = await meanwhile(() => work(own))
+    if (typeof done === "string" && own === owner?.()) the("status").textContent = done
   } catch (error) {
-    tell("", words(error))
+    if (own === owner?.()) tell("", words(error))
   } finally {
     button.ariaDisabled = null
   }

@@ -20,7 +20,7 @@ const testPause = 1500, testLooks = 20
 putWords(failure => {
   showBrowser()
   return failureText(failure)
-}, () => text("waiting"))
+}, () => text("waiting"), () => client)
 
 let client = null
 
@@ -43,9 +43,10 @@ function complain() {
   if (!the("problem").firstChild) the("problem").append(complaint)
 }
 
-/// Asks for parts of the page.
+/// Asks for parts of the page, if somebody is signed in.
 async function load(...parts) {
   const asking = client
+  if (!asking) return
   await Promise.all(parts.map(async part => {
     await part(asking).then(() => missing.delete(part), failure => {
       if (asking === client) missing.set(part, failure)
@@ -101,8 +102,7 @@ async function remove(id) {
 }
 
 /// Sends a real push to this browser, and answers what its receipt says.
-async function test() {
-  const asking = client
+async function test(asking) {
   const send = async () => {
     const own = await registration()
     if (!own) throw new Obstacle("browser.off")
@@ -115,14 +115,13 @@ async function test() {
     else throw failure
     return send()
   })
-  for (let look = 0; look < testLooks && asking === client; look += 1) {
+  let found = {outcome: "waiting"}
+  for (let look = 0; look < testLooks && found.outcome === "waiting" && asking === client; look += 1) {
     await new Promise(done => setTimeout(done, testPause))
-    const found = (await asking.notifications()).notifications.find(entry => entry.id === id)
-    if (!found || found.outcome === "waiting") continue
-    await showHistory(asking)
-    return outcomeText(found)
+    found = (await asking.notifications()).notifications.find(entry => entry.id === id) ?? found
   }
-  return text("outcome.waiting")
+  await load(showHistory)
+  return outcomeText(found)
 }
 
 async function show() {
@@ -208,7 +207,7 @@ async function start() {
     want(the("language").value)
     showTexts()
     tell("")
-    await Promise.all([show(), client && load(putLanguage)])
+    await Promise.all([show(), load(putLanguage)])
   }
   onClick("turn-on", async () => {
     await turnOn(client)
@@ -242,8 +241,8 @@ async function start() {
     await signInByAddress()
     await show()
   }
-  const refresh = () => client && !document.hidden && lookAgain()
-  navigator.serviceWorker?.addEventListener("message", () => client && load(look, showHistory))
+  const refresh = () => !document.hidden && lookAgain()
+  navigator.serviceWorker?.addEventListener("message", () => load(look, showHistory))
   document.onvisibilitychange = refresh
   window.onstorage = event => (event.key ?? place) === place && show()
   setInterval(refresh, lookEvery)
