@@ -5,7 +5,7 @@ import {ago, known, text} from "./texts.js"
 
 export const deviceName = (platform, name) => name || known(`devices.${platform}`, platform)
 
-/// devices: as the client lists them. own: the id of this browser. remove: a button's work, for an id.
+/// devices: as the client lists them. own: the id of this browser. remove: a button's work, for an id and a client.
 export function showDevices(devices, own, remove) {
   const rows = devices.map(({id, platform, deviceName: given, reachedAt}, place) => {
     const label = text("devices.remove")
@@ -13,7 +13,7 @@ export function showDevices(devices, own, remove) {
     if (given) facts.push(deviceName(platform))
     if (id === own) facts.push(text("browser.title"))
     if (reachedAt) facts.push(text("devices.reached", {ago: ago(Date.parse(reachedAt))}))
-    return make("li", {}, line(facts), button(label, () => remove(id), {className: "quiet", ariaLabel: `${label} ${place + 1}: ${facts.join(", ")}`}))
+    return make("li", {}, line(facts), button(label, client => remove(id, client), {className: "quiet", ariaLabel: `${label} ${place + 1}: ${facts.join(", ")}`}))
   })
   if (rows.length === 0) rows.push(make("li", {}, text("devices.none")))
   the("devices").replaceChildren(...rows)

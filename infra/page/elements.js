@@ -44,12 +44,12 @@ export async function run(button, work) {
   if (button.ariaDisabled === "true") return
   tell("")
   button.ariaDisabled = "true"
-  const own = owner?.()
+  const own = owner()
   try {
     const done = await meanwhile(() => work(own))
-    if (typeof done === "string" && own === owner?.()) the("status").textContent = done
+    if (typeof done === "string" && own === owner()) the("status").textContent = done
   } catch (error) {
-    if (own === owner?.()) tell("", words(error))
+    if (own === owner()) tell("", words(error))
   } finally {
     button.ariaDisabled = null
   }

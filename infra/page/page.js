@@ -80,7 +80,7 @@ const look = latest(client => client.diagnostics(), found => {
 
 const putLanguage = client => client.setLanguage(language)
 
-async function listDevices(asking = client) {
+async function listDevices(asking) {
   const devices = await listed(asking), own = await registration()
   if (asking !== client) return
   showDevices(devices, own?.id, remove)
@@ -93,10 +93,10 @@ async function renewal(client) {
   if (await renew(client)) await listDevices(client)
 }
 
-async function remove(id) {
+async function remove(id, client) {
   const isOwn = (await registration())?.id === id
   await (isOwn ? turnOff(client) : client.unregister(id))
-  await listDevices()
+  await listDevices(client)
   the("main").focus()
   return text(isOwn ? "browser.off" : "notSent.unregistered")
 }
@@ -110,7 +110,7 @@ async function test(asking) {
   }
   const id = await send().catch(async failure => {
     // 404: removed elsewhere, or just renewed. 409: reached once it is registered again.
-    if (failure.status === 404) await listDevices()
+    if (failure.status === 404) await listDevices(asking)
     else if (failure.status === 409) await renew(asking)
     else throw failure
     return send()
@@ -209,19 +209,19 @@ async function start() {
     tell("")
     await Promise.all([show(), load(putLanguage)])
   }
-  onClick("turn-on", async () => {
+  onClick("turn-on", async client => {
     await turnOn(client)
-    await Promise.all([listDevices(), load(look, putLanguage)])
+    await Promise.all([listDevices(client), load(look, putLanguage)])
     return text("browser.on")
   })
-  onClick("turn-off", async () => {
+  onClick("turn-off", async client => {
     await turnOff(client).finally(showBrowser)
-    await listDevices()
+    await listDevices(client)
     return text("browser.off")
   })
   onClick("test", test)
-  onClick("history-more", () => showHistory(client, true))
-  onClick("copy-link", () => {
+  onClick("history-more", client => showHistory(client, true))
+  onClick("copy-link", client => {
     client.account.isOwn = the("revoke").checked = false
     keepAccount(client.account)
     return copy(linkOf(client.account))
@@ -236,7 +236,7 @@ async function start() {
     }
     await shown
   })
-  preparePreferences(() => client)
+  preparePreferences()
   window.onhashchange = async () => {
     await signInByAddress()
     await show()

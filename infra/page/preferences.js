@@ -30,17 +30,16 @@ async function save(client, changes) {
   }
 }
 
-/// client: a function that gives the client.
-export function preparePreferences(client) {
+export function preparePreferences() {
   the("zones").replaceChildren(...(Intl.supportedValuesOf?.("timeZone") ?? []).map(value => make("option", {value})))
   the("quiet").onchange = enableTimes
-  onSubmit(the("preferences"), async () => {
-    await save(client(), {kinds: chosenKinds(), quietHours: chosenTimes()})
+  onSubmit(the("preferences"), async client => {
+    await save(client, {kinds: chosenKinds(), quietHours: chosenTimes()})
     showForm()
     return text("wanted.saved")
   })
-  const mute = (id, until) => onClick(id, async () => {
-    await save(client(), {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
+  const mute = (id, until) => onClick(id, async client => {
+    await save(client, {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
     showMute()  // what is being changed in the form stays
     return the("mute-state").textContent
   })

@@ -39,7 +39,7 @@ function failed(error) {
     return error.message
 }
 
-putWords(failed, () => "")
+putWords(failed, () => "", () => null)
 
 let asked = 0
 
