@@ -70,8 +70,9 @@ export const onSubmit = (form, work) => {
 export const button = (label, work, properties) =>
   make("button", {textContent: label, onclick: event => run(event.target, work), ...properties})
 
-/// Makes a function that asks, and then shows the answer, or throws, unless it was called again, or cancelled, meanwhile.
-export function latest(ask, show) {
+/// Makes a function that asks, and then shows the answer, or throws. If it was called again, or cancelled, meanwhile, it
+/// answers true instead.
+export function latest(ask, show = () => {}) {
   let calls = 0
   const call = async (...values) => {
     const own = ++calls
@@ -81,6 +82,7 @@ export function latest(ask, show) {
     } catch (failure) {
       if (own === calls) throw failure
     }
+    return own !== calls
   }
   return Object.assign(call, {cancel: () => { calls += 1 }})
 }

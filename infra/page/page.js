@@ -48,7 +48,7 @@ async function load(...parts) {
   const asking = client
   if (!asking) return
   await Promise.all(parts.map(async part => {
-    await part(asking).then(() => missing.delete(part), failure => {
+    await part(asking).then(isLate => isLate || asking !== client || missing.delete(part), failure => {
       if (asking === client) missing.set(part, failure)
       showBrowser()
     })
@@ -78,7 +78,7 @@ const look = latest(client => client.diagnostics(), found => {
   if (href) [...document.links].find(link => link.href === href)?.focus()
 })
 
-const putLanguage = client => client.setLanguage(language)
+const putLanguage = latest(client => client.setLanguage(language))
 
 async function listDevices(asking) {
   const devices = await listed(asking), own = await registration()
@@ -87,11 +87,11 @@ async function listDevices(asking) {
   await showBrowser()
 }
 
-async function renewal(client) {
+const renewal = latest(async client => {
   await showBrowser()
   await listDevices(client)
   if (await renew(client)) await listDevices(client)
-}
+})
 
 async function remove(id, client) {
   const isOwn = (await registration())?.id === id
