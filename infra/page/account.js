@@ -49,10 +49,6 @@ export async function registration() {
   }
 }
 
-export async function keepRegistration(record) {
-  await (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
-}
+export const keepRegistration = async record => (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
 
-export async function forgetRegistration() {
-  if ("caches" in window) await caches.delete(place)
-}
+export const forgetRegistration = async () => window.caches?.delete(place)

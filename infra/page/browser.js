@@ -17,7 +17,8 @@ export function obstacle() {
   return null
 }
 
-async function worker() {
+/// With it the page also opens offline.
+export async function worker() {
   try {
     await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
   } catch (error) {
@@ -134,11 +135,6 @@ export async function turnOff(client) {
 async function forget() {
   await forgetRegistration()
   await (await subscribed())?.unsubscribe()
-}
-
-/// So that the page opens offline.
-export async function prepare() {
-  if (window.isSecureContext && "serviceWorker" in navigator) await worker()
 }
 
 function base64url(bytes) {

@@ -1,7 +1,7 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
 import {account, accountIn, forgetAccount, keepAccount, linkOf, place, registration} from "./account.js"
-import {copy, isApple, isOn, listed, obstacle, prepare, renew, turnOff, turnOn} from "./browser.js"
+import {copy, isApple, isOn, listed, obstacle, renew, turnOff, turnOn, worker} from "./browser.js"
 import {showDevices} from "./devices.js"
 import {button, latest, make, meanwhile, onClick, onSubmit, putWords, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
@@ -132,12 +132,12 @@ async function show() {
     complaint.remove()
     forgetPreferences()
     forgetHistory()
-    the("revoke").checked = kept?.isOwn === true
+    the("revoke").checked = kept?.isOwn
   }
-  the("signed-in").hidden = client === null
-  the("signed-out").hidden = client !== null
+  the("signed-in").hidden = !client
+  the("signed-out").hidden = Boolean(client)
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
-  if (client === null) {
+  if (!client) {
     look.cancel()
     document.title = "Turnstone"
     // Where the server does not answer, the link is the way.
@@ -247,7 +247,7 @@ async function start() {
   window.onstorage = event => (event.key ?? place) === place && show()
   setInterval(refresh, lookEvery)
   await signInByAddress()
-  await Promise.all([show(), prepare().catch(() => {})])
+  await Promise.all([show(), worker().catch(() => {})])
 }
 
 start()
