@@ -27,9 +27,9 @@ export async function worker() {
   return navigator.serviceWorker.ready
 }
 
-/// Whether the subscription is the registered one. A new one may have been refused.
+/// Whether the subscription is the player's registered one. A new one may have been refused.
 export async function isOn() {
-  const record = await registration(), own = obstacle() === null && record && await subscribed()
+  const record = await registration(), own = record && record.player === account()?.player && obstacle() === null && await subscribed()
   return Boolean(own) && (record.endpoint ?? own.endpoint) === own.endpoint
 }
 
@@ -131,6 +131,12 @@ export async function turnOff(client) {
     for (const own of [record, renewed]) if (own) await client.unregister(own.id)
   })
 }
+
+/// Removes what is not the player's: a sign-out was cut off.
+export const tidy = () => inTurn(async () => {
+  const record = await registration()
+  if (record && record.player !== account()?.player) await forget()
+})
 
 async function forget() {
   await forgetRegistration()

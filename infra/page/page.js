@@ -1,7 +1,7 @@
 // The player's page: signs in by the link, shows the parts, and says what went wrong.
 
 import {account, accountIn, forgetAccount, keepAccount, linkOf, place, registration} from "./account.js"
-import {copy, isApple, isOn, listed, obstacle, renew, turnOff, turnOn, worker} from "./browser.js"
+import {copy, isApple, isOn, listed, obstacle, renew, tidy, turnOff, turnOn, worker} from "./browser.js"
 import {showDevices} from "./devices.js"
 import {button, latest, make, meanwhile, onClick, onSubmit, putWords, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
@@ -125,6 +125,7 @@ async function test(asking) {
 }
 
 async function show() {
+  tidy()
   const kept = account(), isOther = JSON.stringify(kept) !== JSON.stringify(client?.account ?? null)
   if (isOther) {
     client = kept && new Client(kept)
