@@ -131,6 +131,7 @@ async function show() {
     client = kept && new Client(kept)
     missing.clear()
     complaint.remove()
+    the("sign-in").reset()
     forgetPreferences()
     forgetHistory()
     the("revoke").checked = kept?.isOwn
@@ -231,10 +232,7 @@ async function start() {
   onSubmit(the("sign-in"), async () => {
     await signIn(the("link").value)
     const shown = show()
-    if (client) {
-      the("sign-in").reset()
-      the("main").focus()
-    }
+    if (client) the("main").focus()
     await shown
   })
   preparePreferences()
