@@ -64,13 +64,9 @@ const inTurn = work => navigator.locks ? navigator.locks.request("subscription",
 async function subscribe(client) {
   // The browser's question may be answered after a sign-out.
   if (account()?.key !== client.account.key) throw new Obstacle("browser.off")
-  let key
-  try {
-    key = await client.pushKey()
-  } catch (failure) {
-    if (failure.status === 404) throw new Obstacle("browser.serverOff")
-    throw failure
-  }
+  const key = await client.pushKey().catch(failure => {
+    throw failure.status === 404 ? new Obstacle("browser.serverOff") : failure
+  })
   const {pushManager} = await worker()
   let subscription = await pushManager.getSubscription()
   const former = subscription?.options?.applicationServerKey

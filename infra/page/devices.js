@@ -9,10 +9,8 @@ export const deviceName = (platform, name) => name || known(`devices.${platform}
 export function showDevices(devices, own, remove) {
   const rows = devices.map(({id, platform, deviceName: given, reachedAt}, place) => {
     const label = text("devices.remove")
-    const facts = [deviceName(platform, given)]
-    if (given) facts.push(deviceName(platform))
-    if (id === own) facts.push(text("browser.title"))
-    if (reachedAt) facts.push(text("devices.reached", {ago: ago(Date.parse(reachedAt))}))
+    const facts = [deviceName(platform, given), given && deviceName(platform), id === own && text("browser.title"),
+      reachedAt && text("devices.reached", {ago: ago(Date.parse(reachedAt))})].filter(Boolean)
     return make("li", {}, line(facts), button(label, client => remove(id, client), {className: "quiet", ariaLabel: `${label} ${place + 1}: ${facts.join(", ")}`}))
   })
   if (rows.length === 0) rows.push(make("li", {}, text("devices.none")))

@@ -1,6 +1,5 @@
 // What all parts of the pages use.
 
-/// The element with an id.
 export const the = id => document.getElementById(id)
 
 /// Takes out the controls with which a foreign name could turn the direction of what is shown.
@@ -58,7 +57,6 @@ export async function run(button, work) {
 /// Runs work at each press of a button.
 export const onClick = (id, work) => { the(id).onclick = event => run(event.target, work) }
 
-/// Runs work each time a form is sent.
 export const onSubmit = (form, work) => {
   form.onsubmit = event => {
     event.preventDefault()
@@ -66,7 +64,6 @@ export const onSubmit = (form, work) => {
   }
 }
 
-/// Makes a button that runs work.
 export const button = (label, work, properties) =>
   make("button", {textContent: label, onclick: event => run(event.target, work), ...properties})
 

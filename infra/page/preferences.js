@@ -5,7 +5,6 @@ import {moment, text} from "./texts.js"
 
 let current = null
 
-/// Shows what is stored.
 export const showPreferences = latest(client => client.preferences(), found => {
   current = found
   showForm()
