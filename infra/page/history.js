@@ -27,7 +27,7 @@ export const showHistory = latest((client, isMore) => client.notifications(isMor
 export function forgetHistory() {
   showHistory.cancel()
   entries = []
-  the("history").replaceChildren()
+  the("history-more").hidden = true
 }
 
 function row(entry) {

@@ -132,16 +132,17 @@ async function show() {
     missing.clear()
     complaint.remove()
     the("sign-in").reset()
+    look.cancel()
     forgetPreferences()
     forgetHistory()
+    for (const part of ["games-note", "waiting", "others", "devices", "kinds", "history"]) the(part).replaceChildren()
+    document.title = "Turnstone"
     the("revoke").checked = kept?.isOwn
   }
   the("signed-in").hidden = !client
   the("signed-out").hidden = Boolean(client)
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
   if (!client) {
-    look.cancel()
-    document.title = "Turnstone"
     // Where the server does not answer, the link is the way.
     import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
     return
