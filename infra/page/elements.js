@@ -67,8 +67,8 @@ export const onSubmit = (form, work) => {
 export const button = (label, work, properties) =>
   make("button", {textContent: label, onclick: event => run(event.target, work), ...properties})
 
-/// Makes a function that asks, and then shows the answer, or throws. If it was called again, or cancelled, meanwhile, it
-/// answers true instead.
+/// Makes a function that asks, and shows the answer or throws. If it was called again or cancelled meanwhile, it only
+/// answers true.
 export function latest(ask, show = () => {}) {
   let calls = 0
   const call = async (...values) => {

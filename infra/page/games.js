@@ -9,10 +9,8 @@ export function showGames({monitored_games, site = "https://online-go.com"}) {
   const waiting = games.filter(game => game.is_your_turn)
   fill("waiting", waiting, site)
   fill("others", games.filter(game => !game.is_your_turn).reverse(), site)
-  const notes = []
-  if (waiting.length === 0) notes.push(text("games.noneWaiting"))
-  if (games.some(game => !game.board)) notes.push(text("games.noBoard"))
-  the("games-note").textContent = notes.join(" ")
+  the("games-note").textContent = [waiting.length === 0 && text("games.noneWaiting"),
+    games.some(game => !game.board) && text("games.noBoard")].filter(Boolean).join(" ")
   performance.mark("games-shown")
   document.title = waiting.length > 0 ? `(${waiting.length}) Turnstone` : "Turnstone"
   // Pushes only raise the number. It falls here, once moves were made.

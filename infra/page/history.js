@@ -31,8 +31,8 @@ export function forgetHistory() {
 }
 
 function row(entry) {
-  const facts = [moment(new Date(entry.at)), kind(entry.kind), deviceName(entry.platform, entry.deviceName)]
-  return make("li", {}, line(facts), make("span", {className: `outcome ${entry.outcome}`, textContent: outcomeText(entry)}))
+  return make("li", {}, line([moment(new Date(entry.at)), kind(entry.kind), deviceName(entry.platform, entry.deviceName)]),
+    make("span", {className: `outcome ${entry.outcome}`, textContent: outcomeText(entry)}))
 }
 
 const kind = name => name === "turn" ? text("games.waiting") : name === "test" ? text("history.test") : name ?? text("history.message")

@@ -130,7 +130,7 @@ async function show() {
   if (isOther) {
     client = kept && new Client(kept)
     missing.clear()
-    complaint.remove()
+    complain()
     the("sign-in").reset()
     look.cancel()
     forgetPreferences()
