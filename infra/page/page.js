@@ -193,12 +193,15 @@ async function leave(client, isRevoked) {
 
 /// Forgets the key at once: the server may take its time, or say nothing.
 async function signOut() {
-  const left = leave(client, the("revoke").checked)
+  const left = leave(client, the("revoke").checked), status = the("status")
   forgetAccount()
   await show()
-  tell(`${text("signedOut.done")} ${text("waiting")}`)
+  const said = status.textContent = `${text("signedOut.done")} ${text("waiting")}`
   the("main").focus()
-  left.then(failure => client || tell(text("signedOut.done"), failure ? text("signedOut.left", {why: failureText(failure)}) : ""))
+  left.then(failure => {
+    if (status.textContent === said) status.textContent = text("signedOut.done")
+    if (failure) the("problem").append(" ", text("signedOut.left", {why: failureText(failure)}))
+  })
 }
 
 async function start() {
