@@ -22,7 +22,7 @@ export function tell(status, problem = "") {
   the("problem").textContent = problem
 }
 
-let words, waiting, owner
+let words, waiting, owner, works = 0
 
 /// Sets how an error, and a wait, are put into words, and whose a press is: each page has its own way.
 export const putWords = (...own) => { [words, waiting, owner] = own }
@@ -30,10 +30,12 @@ export const putWords = (...own) => { [words, waiting, owner] = own }
 /// Runs work, and says meanwhile that it waits.
 export async function meanwhile(work) {
   const status = the("status"), said = status.textContent = waiting()
+  works += 1
   try {
     return await work()
   } finally {
-    if (status.textContent === said) status.textContent = ""
+    works -= 1
+    if (works === 0 && status.textContent === said) status.textContent = ""
   }
 }
 
