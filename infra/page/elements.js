@@ -16,7 +16,6 @@ export function make(name, properties = {}, ...children) {
 /// Makes a line of facts. Each has a direction of writing of its own.
 export const line = facts => make("span", {}, ...facts.flatMap(fact => [" · ", make("bdi", {}, fact)]).slice(1))
 
-/// Shows how something went, or what the problem is.
 export function tell(status, problem = "") {
   the("status").textContent = status
   the("problem").textContent = problem
@@ -56,7 +55,6 @@ export async function run(button, work) {
   }
 }
 
-/// Runs work at each press of a button.
 export const onClick = (id, work) => { the(id).onclick = event => run(event.target, work) }
 
 export const onSubmit = (form, work) => {

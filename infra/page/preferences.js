@@ -21,10 +21,12 @@ export function forgetPreferences() {
 
 /// Answers once saved. Throws Failure; with status 412 everything shows what is stored now.
 async function save(client, changes) {
+  const former = current
   try {
-    current = await client.setPreferences({...current.preferences, ...changes}, current.etag)
+    const saved = await client.setPreferences({...current.preferences, ...changes}, current.etag)
+    if (current === former) current = saved
   } catch (failure) {
-    if (failure.status === 412) await showPreferences(client)
+    if (failure.status === 412 && current === former) await showPreferences(client)
     throw failure
   }
 }

@@ -53,7 +53,6 @@ export const known = (name, otherwise) => table.has(name) ? text(name) : otherwi
 /// "3 hours ago", for milliseconds since 1970.
 export const ago = milliseconds => relative(Math.min(0, milliseconds - Date.now()))
 
-/// "in 3 hours".
 export const inTime = milliseconds => relative(Math.max(0, milliseconds - Date.now()))
 
 function relative(milliseconds) {
