@@ -49,7 +49,8 @@ export async function turnOn(client) {
 }
 
 /// Registers again. Answers whether the device has another id now.
-export const renew = client => inTurn(async () => obstacle() === null && await registration() && await subscribed() && subscribe(client))
+export const renew = client => inTurn(async () => obstacle() === null && (await registration())?.player === client.account.player
+  && await subscribed() && subscribe(client))
 
 /// The player's devices. A browser that was removed elsewhere forgets its registration: a renewal would undo that.
 export const listed = client => inTurn(async () => {

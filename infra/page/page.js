@@ -43,7 +43,7 @@ function complain() {
   if (!the("problem").firstChild) the("problem").append(complaint)
 }
 
-/// Asks for parts of the page, if somebody is signed in.
+/// Asks for parts of the page.
 async function load(...parts) {
   const asking = client
   if (!asking) return
@@ -125,7 +125,6 @@ async function test(asking) {
 }
 
 async function show() {
-  tidy()
   const kept = account(), isOther = JSON.stringify(kept) !== JSON.stringify(client?.account ?? null)
   if (isOther) {
     client = kept && new Client(kept)
@@ -205,6 +204,7 @@ async function signOut() {
 }
 
 async function start() {
+  tidy()
   showTexts()
   the("home-screen").hidden = !isApple
   the("language").replaceChildren(...Object.entries(languages).map(([value, name]) =>
