@@ -1317,6 +1317,142 @@ with sync_playwright() as playwright:
         expect(opened.evaluate("window.prompted") == link, opened.evaluate("window.prompted"))
         opened.context.close()
 
+    ### One browser, several players
+
+    def with_push(*, is_on=True):
+        """A browser of its own, signed in, with the stand-in's subscription. Returns its page."""
+        fake = FAKE.replace("SUBSCRIPTION", json.dumps(json.dumps(tell({"do": "web-subscription"})["subscription"])))
+        opened = elsewhere(fake, permissions=["notifications"])
+        if is_on:
+            opened.click("#turn-on")
+            says(opened, "#browser-state", "are on")
+            says(opened, "#devices", "This browser")
+        return opened
+
+    def shown(opened, selector):
+        return opened.locator(selector).inner_text()
+
+    def sign_out(opened):
+        opened.click("#sign-out")
+        until(lambda: shown(opened, "#status") == "You are signed out.", shown(opened, "#status"))
+
+    look = "document.dispatchEvent(new Event('visibilitychange'))"
+
+    @step("a test says its last entry, and nothing after a sign-out")
+    def _():
+        opened = with_push()
+        entry = {"id": "t", "at": "2026-11-26T07:00:00.000Z", "kind": "test", "platform": "web", "device": None, "deviceName": None, "outcome": "waiting",
+                 "reason": "held", "explanation": "x"}
+        opened.route("**/api/notifications/test", lambda route: route.fulfill(json={"success": True, "id": "t", "devices": 1}))
+        opened.route("**/api/notifications?*", lambda route: route.fulfill(json={"success": True, "notifications": [entry], "next": None, "stopped": False}))
+        opened.evaluate("() => { const wait = setTimeout; window.setTimeout = (work, ms) => wait(work, ms / 20) }")
+        opened.click("#test")
+        until(lambda: shown(opened, "#status") not in ("", "Waiting for the server…"), "it says nothing")
+        last = shown(opened, "#status")
+        opened.click("#test")
+        says(opened, "#status", "Waiting for the server")
+        sign_out(opened)
+        opened.wait_for_timeout(4000)  # the test looks for 1.5 s
+        expect("Waits for the end of your mute" in last, last)
+        expect(shown(opened, "#status") == "You are signed out." and shown(opened, "#problem") == "", shown(opened, "main"))
+        opened.context.close()
+
+    @step("an answer that was overtaken leaves the complaint of the later one")
+    def _():
+        opened, held = elsewhere(""), []
+        opened.route("**/diagnostics/*", lambda route: held.append(route))
+        for count in (1, 2):
+            opened.evaluate(look)
+            until(lambda: len(held) == count, "it does not look")
+        held[1].abort()
+        says(opened, "#problem", "cannot be reached")
+        held[0].continue_()
+        opened.wait_for_timeout(1000)  # what it shows, it shows at once
+        expect("cannot be reached" in shown(opened, "#problem"), "the complaint is gone")
+        opened.context.close()
+
+    @step("what a former player's sign-out left is off for the next one, and is removed")
+    def _():
+        for next_one in (json.dumps({"key": new_key("77"), "player": "77"}), None):
+            opened = with_push()
+            opened.evaluate("next => next ? localStorage.setItem('account', next) : localStorage.removeItem('account')", next_one)
+            opened.reload()
+            until(lambda: opened.evaluate("localStorage.getItem('fake')") is None, "the subscription is still there", 10)
+            until(lambda: "account" not in opened.evaluate("caches.keys()"), "the worker has the key", 10)
+            if next_one:
+                says(opened, "#browser-state", "are off")
+            opened.context.close()
+
+    @step("a link that could not be tried is offered no more once one was")
+    def _():
+        opened = browser.new_context(locale="en-GB").new_page()
+        opened.route("**/api-keys", lambda route: route.abort())
+        opened.goto(link)
+        says(opened, "#problem", "cannot be reached")
+        expect(key in opened.input_value("#link"), "it is not offered")
+        opened.unroute("**/api-keys")
+        opened.evaluate("hash => { location.hash = hash }", link[len(home):])
+        opened.locator("#waiting li").first.wait_for()
+        sign_out(opened)
+        expect(opened.input_value("#link") == "", "the key is still there")
+        opened.context.close()
+
+    @step("nothing of the former player is shown to the next one")
+    def _():
+        opened = with_push()
+        opened.locator("#history li").first.wait_for()
+        opened.route(re.compile("/diagnostics/|/api/devices|/api/notifications"), lambda route: None)
+        sign_out(opened)
+        opened.evaluate("hash => { location.hash = hash }", f"#key={new_key('77')}&player=77")
+        says(opened, "#who", "77")
+        left = opened.locator("#waiting li, #others li, #devices li, #history li").all_inner_texts()
+        expect(not left and opened.title() == "Turnstone", left)
+        opened.context.close()
+
+    @step("a sign-out's answer leaves what was said since, and adds what failed")
+    def _():
+        opened, held = elsewhere(""), []
+        opened.route("**/api-keys/*", lambda route: held.append(route))
+        opened.check("#revoke")
+        opened.click("#sign-out")
+        until(lambda: held, "the key is not revoked")
+        opened.evaluate("location.hash = 'key=abc&player=1'")
+        says(opened, "#problem", "incomplete")
+        held[0].abort()
+        says(opened, "#problem", "could not be told")
+        expect("incomplete" in shown(opened, "#problem"), shown(opened, "#problem"))
+        opened.context.close()
+
+    @step("signing out while notifications are turned on is no problem")
+    def _():
+        opened, held = with_push(is_on=False), []
+        opened.route("**/register", lambda route: held.append(route))
+        opened.click("#turn-on")
+        until(lambda: held, "it is not registered")
+        opened.click("#sign-out")
+        opened.locator("#signed-out").wait_for()
+        held[0].continue_()
+        until(lambda: shown(opened, "#status") == "You are signed out.", shown(opened, "#status"))
+        opened.wait_for_timeout(1000)  # what it says, it says at once
+        expect(shown(opened, "#problem") == "" and shown(opened, "#status") == "You are signed out.", shown(opened, "main"))
+        opened.context.close()
+
+    @step("it says that it waits until the last answer is there")
+    def _():
+        opened, held = elsewhere(""), []
+        opened.locator("#history li").first.wait_for()
+        until(lambda: shown(opened, "#status") == "", shown(opened, "#status"))
+        opened.route("**/api/preferences", lambda route: held.append(route) if route.request.method == "PUT" else route.continue_())
+        opened.click("#mute-hour")
+        until(lambda: held, "nothing is saved")
+        with opened.expect_response("**/api/devices"):
+            opened.evaluate("dispatchEvent(new StorageEvent('storage'))")
+        opened.wait_for_timeout(2000)  # the other answers come at once
+        said_last = shown(opened, "#status")
+        held[0].abort()
+        expect("Waiting for the server" in said_last, "it does not say so any more")
+        opened.context.close()
+
     ### Signup
 
     @step("a link that could not be tried is offered to try it again")
