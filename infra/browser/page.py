@@ -1399,14 +1399,17 @@ with sync_playwright() as playwright:
 
     @step("nothing of the former player is shown to the next one")
     def _():
-        opened = with_push()
+        opened, held = with_push(), []
         opened.locator("#history li").first.wait_for()
-        opened.route(re.compile("/diagnostics/|/api/devices|/api/notifications"), lambda route: None)
+        opened.route(re.compile("/diagnostics/|/api/devices|/api/notifications"), lambda route: held.append(route))
         sign_out(opened)
         opened.evaluate("hash => { location.hash = hash }", f"#key={new_key('77')}&player=77")
         says(opened, "#who", "77")
         left = opened.locator("#waiting li, #others li, #devices li, #history li").all_inner_texts()
-        expect(not left and opened.title() == "Turnstone", left)
+        title = opened.title()
+        for route in held:
+            route.abort()
+        expect(not left and title == "Turnstone", left)
         opened.context.close()
 
     @step("a sign-out's answer leaves what was said since, and adds what failed")
