@@ -184,6 +184,8 @@ package struct Registry {
                 guard try !has(user, .token(token)), try !mayShare(token, holders, besides: user)
                 else { return }
                 holders.remove(user)
+                // The document does not say any more when the device was registered.
+                holders.endRegistrations(before: .systemNow)
             }
         } catch {
             // Without its index, nothing is removed that somebody else's device is found by.

@@ -108,6 +108,60 @@ import Turnstone
         #expect(try world.reached(["ann"]) == [])
     }
 
+    @Test(
+        "of two users whose copies have a phone, who registered it later has it, whatever the index knew",
+        arguments: [["ann", "ben"], ["ben", "ann"]], [false, true])
+    func unknownToTheIndex(users: [String], isLost: Bool) throws {
+        try world.registerPhone(1, of: "cy")
+        var copy = documents()
+        if isLost { copy = copy.filter { !isIndex($0.key) } }
+        for user in users {
+            try world.advance(seconds: 1)
+            try world.registerPhone(1, of: user)
+            for (name, bytes) in documents() where name.hasSuffix("/\(user).json") {
+                copy[name] = bytes
+            }
+        }
+        for name in copy.keys where name.hasSuffix("/cy.json") { copy[name] = nil }
+        try restore(copy)
+        try reconcile()
+        #expect(try world.reached([users[0]]) == [])
+        #expect(try world.reached([users[1]]) == [1])
+    }
+
+    @Test("a copy from before an erasure brings no phone back beside the indices from after it")
+    func erasedMeanwhile() throws {
+        try world.registerPhone(1, of: "ann")
+        let old = documents()
+        try world.erase("ann")
+        var copy = documents()
+        for (name, bytes) in old where !isIndex(name) { copy[name] = bytes }
+        try restore(copy)
+        #expect(try world.reached(["ann"]) == [])
+        try reconcile()
+        #expect(try world.reached(["ann"]) == [])
+    }
+
+    @Test(
+        "a copy of a transfer that has ended takes the phone from nobody", arguments: [false, true])
+    func copiedTransfer(isErased: Bool) throws {
+        try world.registerPhone(1, of: "ann")
+        let began = world.now
+        try world.advance(seconds: 1)
+        try world.registerPhone(1, of: "cy")
+        if isErased { try world.erase("cy") }
+        let transfer: JSONValue = [
+            "version": 1, "revision": 1, "to": "ben", "at": .integer(began),
+            "device": ["token": .string(token(1)), "registered_at": .integer(began)],
+        ]
+        let name = "transfers/\(hex(SHA256.hash(Array(token(1).utf8)))).json"
+        try world.state.write(JSON.text(transfer), to: name)
+        try world.run("check-turns")
+        #expect(world.state.read(name) == nil)
+        #expect(try world.reached(["ben"]) == [])
+        #expect(try world.reached(["cy"]) == (isErased ? [] : [1]))
+    }
+
     @Test("players who share a phone keep it when its index begins anew")
     func lostIndexOfPlayers() throws {
         try world.register(token(1), of: 1)
