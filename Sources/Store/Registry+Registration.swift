@@ -83,7 +83,9 @@ extension Registry {
             // If nobody loses it, the index is committed once.
             if holders.users == [user] { holders.endRegistrations(before: time) }
             try commit(holders)
-            try begin(registration, for: user, at: time)
+            // The clock may have been set back.
+            let began = max(time, known.since ?? time)
+            try begin(registration, for: user, at: began)
             for other in holders.users where other != user {
                 lost.append((try take(registration.token, from: other), other))
             }
@@ -122,7 +124,7 @@ extension Registry {
             holders.users = [user]
             // A transfer that began at this moment is over, too.
             holders.endRegistrations(
-                before: registration.moved == nil ? time : time + .milliseconds(1))
+                before: registration.moved == nil ? time : began + .milliseconds(1))
             for device in lost.flatMap({ $0.devices }) { holders.endRegistration(of: device) }
             try commit(holders)
             return added
