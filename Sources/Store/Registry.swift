@@ -188,7 +188,7 @@ package struct Registry {
                 holders.endRegistrations(before: .systemNow)
             }
         } catch {
-            // Without its index, nothing is removed that somebody else's device is found by.
+            // The device is not the user's, whatever the index says.
             guard error.isDocumentSpecific else { throw error }
             error.recordFile()
         }
