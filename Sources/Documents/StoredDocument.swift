@@ -163,9 +163,9 @@ package struct StoredDocument<Content: Document> {
     /// Runs `body`, which may commit several times, while holding the document's lock: no network, and other
     /// documents only in the order that FORMAT.md gives.
     ///
-    /// - Parameter isSettling: whether a document without a number is committed also if nothing has changed.
+    /// - Parameter isNumbering: whether a document without a number is committed also if nothing has changed.
     package func holding<Result>(
-        isSettling: Bool = false,
+        isNumbering: Bool = false,
         _ body: (
             _ known: Content, _ commit: (Content) throws(Failure) -> Void
         ) throws(Failure) -> Result
@@ -178,8 +178,8 @@ package struct StoredDocument<Content: Document> {
                 defer { if stored.revision == 0 { lock.discard() } }
                 let known = stored.isNumbered ? stored.content : try checked(stored.content)
                 return try body(known) { (content) throws(Failure) in
-                    let isSettled = stored.isNumbered || stored.revision == 0 || !isSettling
-                    guard content != stored.content || !isSettled else { return }
+                    let lacksNumber = isNumbering && !stored.isNumbered && stored.revision > 0
+                    guard content != stored.content || lacksNumber else { return }
                     let next = stored.followed(by: content)
                     let text = try next.checkedText()
                     try replace(stored.content, by: content, text)
@@ -225,11 +225,16 @@ package struct StoredDocument<Content: Document> {
         get throws(Failure) { try Lock.committedRevision(at: lock) > 0 }
     }
 
-    /// Commits a document without a number, so that it has one, and has nothing that has become another's. Call it
-    /// before an index names its owner again.
-    package func settle() throws(Failure) {
+    /// Takes what has become another's for good out of a document that has no number. Call it before an index
+    /// names its owner again.
+    ///
+    /// - Parameter isNumbering: whether to commit the document also if there is no such thing, so that it has a
+    ///   number.
+    package func settle(isNumbering: Bool = false) throws(Failure) {
         guard try !isNumbered, try present() != nil else { return }
-        try holding(isSettling: true) { (known, commit) throws(Failure) in try commit(known) }
+        try holding(isNumbering: isNumbering) { (known, commit) throws(Failure) in
+            try commit(known)
+        }
     }
 
     /// The content of a document without a number, without what has become another's.

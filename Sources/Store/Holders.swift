@@ -23,8 +23,13 @@ package struct Holders: Document {
     func isLost(_ device: Device) -> Bool { since.map { device.registered < $0 } ?? false }
 
     /// Records that registrations before this moment are over, but for those of the users who are named.
-    mutating func endRegistrations(before moment: Timestamp) {
-        since = max(moment, since ?? moment)
+    ///
+    /// - Returns: the moment from which registrations count now: this one, or a later one that was recorded before.
+    @discardableResult
+    mutating func endRegistrations(before moment: Timestamp) -> Timestamp {
+        let newest = max(moment, since ?? moment)
+        since = newest
+        return newest
     }
 
     /// Records that a user has lost the device.

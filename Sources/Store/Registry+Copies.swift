@@ -80,7 +80,7 @@ extension Registry {
     /// lacks, unless it knows that the registration is over, or names a user who registered the device later. Then
     /// the user loses it.
     func reconcile(_ user: UserID) throws(Failure) {
-        try state.users[user].settle()
+        try state.users[user].settle(isNumbering: true)
         for device in try state.users[user].read()?.devices ?? [] {
             // Read after the document: who removes a device changes the document first.
             guard try state.tokens[device.token].read()?.users.contains(user) != true else {

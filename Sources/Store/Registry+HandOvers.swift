@@ -127,10 +127,7 @@ extension Registry {
                         return true
                     }
                 } catch {
-                    guard error.isDocumentSpecific || error.cause == FailureCause.busy else {
-                        throw error
-                    }
-                    error.recordFile()
+                    try error.recordIfOfOneUser()
                     fault = error
                 }
             }

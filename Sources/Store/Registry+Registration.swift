@@ -80,11 +80,13 @@ extension Registry {
             var registration = try refreshed(registration, among: known.users)
             var holders = known
             holders.add(user)
-            // If nobody loses it, the index is committed once.
-            if holders.users == [user] { holders.endRegistrations(before: time) }
+            // Written before anybody loses it: after a crash in between, nothing else tells when they registered it.
+            if known.users.contains(where: { $0 != user }) {
+                for (other, device) in try devices(by: .token(registration.token))
+                where other != user { holders.endRegistration(of: device) }
+            }
+            let began = holders.endRegistrations(before: time)
             try commit(holders)
-            // The clock may have been set back.
-            let began = max(time, known.since ?? time)
             try begin(registration, for: user, at: began)
             for other in holders.users where other != user {
                 lost.append((try take(registration.token, from: other), other))
@@ -122,10 +124,12 @@ extension Registry {
             }
             try end(registration)
             holders.users = [user]
-            // A transfer that began at this moment is over, too.
-            holders.endRegistrations(
-                before: registration.moved == nil ? time : began + .milliseconds(1))
+            // One of them may have registered it again in between.
             for device in lost.flatMap({ $0.devices }) { holders.endRegistration(of: device) }
+            // The transfer that began at that moment is over, too.
+            if registration.moved != nil {
+                holders.endRegistrations(before: began + .milliseconds(1))
+            }
             try commit(holders)
             return added
         }

@@ -63,16 +63,6 @@ extension Registry {
     }
 }
 
-extension Failure {
-    /// Records the failure if it is of one user's document, which affects no other.
-    ///
-    /// - Throws: the failure if it is not.
-    func recordIfOfOneUser() throws(Failure) {
-        guard isDocumentSpecific || cause == FailureCause.busy else { throw self }
-        recordFile()
-    }
-}
-
 extension UInt64 {
     /// Where a round of a sweep begins, as a fraction in units of 2^-64. What one round does not reach comes first in
     /// another: multiples of the golden ratio leave no large gaps.

@@ -145,7 +145,7 @@ package struct Registry {
     ///
     /// - Throws: the fault of such a document if nobody else was found. "Nobody" would be a wrong answer
     ///   then.
-    private func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
+    func devices(by key: IndexKey) throws(Failure) -> [(user: UserID, device: Device)] {
         var found: [(user: UserID, device: Device)] = []
         var fault: Failure?
         for user in try key.document(in: state).read()?.users ?? [] {

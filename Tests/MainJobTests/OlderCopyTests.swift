@@ -210,7 +210,6 @@ import Turnstone
         }
         for _ in 0..<60 {
             let user = users[Int(dice.next(below: 3))]
-            try world.advance(seconds: 1)
             switch dice.next(below: 10) {
             case 0...4:
                 let number = 1 + Int(dice.next(below: 4))

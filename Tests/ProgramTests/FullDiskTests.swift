@@ -41,13 +41,6 @@ import Turnstone
         cp -a "$1/." "$2/again"
         """
 
-    /// A document's members but its revision; `nil` of other files.
-    private func content(_ bytes: [UInt8]) -> JSONObject? {
-        var members = (try? JSON.parse(bytes))?.object
-        members?["revision"] = nil
-        return members
-    }
-
     @Test(
         "a registration without disk space may be repeated, and half of it does no harm",
         .enabled(
@@ -72,10 +65,7 @@ import Turnstone
             #expect(first.headers["retry-after"] == "5")
             #expect(first.json == ["error": "temporarily unavailable"])
             #expect(text("log-full", in: copy).hasSuffix("(ENOSPC)\n"))
-            // A document without a number may have got one.
-            for (name, bytes) in given {
-                #expect(content(left[name] ?? []) == content(bytes), "\(name)")
-            }
+            for (name, bytes) in given { #expect(left[name] == bytes, "\(name)") }
         }
         #expect(first.status == 503 || first.status == 200)
         #expect(freePages > 0 || first.status == 503)

@@ -406,6 +406,27 @@ import Turnstone
         #expect(try tokens(cid) == ["cd"] && devices(bob).isEmpty && devices(ann).isEmpty)
     }
 
+    @Test(
+        "a claim that stopped half-way ends the former registration, also if the clock was ahead then"
+    )
+    func stopped() throws {
+        try claim("ab", ann, after: .hours(2))
+        let copy = try #require(scratch.folder.read("users/49/ann.json"))
+        try scratch.state.users[bob].holding { (_, _) throws(Failure) in
+            let stop = cause {
+                try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
+                    _ = try registry.claim(Registration(DeviceToken("ab")!), for: bob, at: time)
+                }
+            }
+            #expect(stop == "busy")
+        }
+        #expect(try devices(ann).isEmpty && devices(bob).isEmpty)
+        try claim("ab", bob)
+        try scratch.folder.write(copy, to: "users/49/ann.json")
+        try scratch.folder.write("", to: "users/49/ann.json.lock")
+        #expect(try devices(ann).isEmpty && tokens(bob) == ["ab"])
+    }
+
     @Test("a transfer to a user with as many devices as allowed is refused, and changes nothing")
     func transferQuota() throws {
         for number in 10..<60 { try claim("\(number)", bob) }

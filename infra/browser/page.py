@@ -1383,14 +1383,19 @@ with sync_playwright() as playwright:
                 says(opened, "#browser-state", "are off")
             opened.context.close()
 
-    @step("a link that could not be tried is offered no more once one was")
-    def _():
+    def untried():
+        """A browser of its own whose page could not try the link, but can now. Returns the page."""
         opened = browser.new_context(locale="en-GB").new_page()
         opened.route("**/api-keys", lambda route: route.abort())
         opened.goto(link)
         says(opened, "#problem", "cannot be reached")
-        expect(key in opened.input_value("#link"), "it is not offered")
         opened.unroute("**/api-keys")
+        return opened
+
+    @step("a link that could not be tried is offered no more once one was")
+    def _():
+        opened = untried()
+        expect(key in opened.input_value("#link"), "it is not offered")
         opened.evaluate("hash => { location.hash = hash }", link[len(home):])
         opened.locator("#waiting li").first.wait_for()
         sign_out(opened)
@@ -1460,11 +1465,7 @@ with sync_playwright() as playwright:
 
     @step("a link that could not be tried is offered to try it again")
     def _():
-        other = browser.new_context(locale="en-GB").new_page()
-        other.route("**/api-keys", lambda route: route.abort())
-        other.goto(link)
-        says(other, "#problem", "cannot be reached")
-        other.unroute("**/api-keys")
+        other = untried()
         other.click("#sign-in button")
         other.locator("#waiting li").first.wait_for()
         other.context.close()
