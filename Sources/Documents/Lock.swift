@@ -89,6 +89,23 @@ package struct Lock: ~Copyable {
         return try body(max(line ?? 0, systemCalls(ownNumber(at: place))))
     }
 
+    /// Runs `body`, meanwhile holding the lock's file if documents share it and it is free at this moment. Then
+    /// ``holdingIfFree(_:_:)`` opens none for any of them.
+    static func holdingFileIfFree<Result>(
+        _ place: LockPlace, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard place.key != nil, HeldLock.find(place.file) == nil else { return try body() }
+        var free: FileDescriptor?
+        // What is wrong with the file is said for each document.
+        do throws(Failure) {
+            if case .free(let file) = try lockedIfFree(place.file) { free = file }
+        } catch {}
+        guard let file = free else { return try body() }
+        let held = HeldLock(push: place.file, file, for: HeldLock.anyKey)
+        defer { held.release() }
+        return try body()
+    }
+
     private enum Attempt {
         case taken
         /// The file, locked; `nil` if there is none.

@@ -140,7 +140,7 @@ package struct StoredDocument<Content: Document> {
     }
 
     /// Applies `change` to the content and commits the result. If `change` changes nothing or throws, the
-    /// document stays as it was; if `change` changes nothing, something may still be taken out of a copy.
+    /// document stays as it was. A copy without a number may still lose what has become another's.
     ///
     /// - Parameter change: runs once, with the lock held: no network, no second update of this document.
     /// - Returns: the result of `change`.

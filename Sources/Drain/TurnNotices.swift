@@ -86,18 +86,15 @@ final class TurnNotices: RunPart {
     ) throws(Failure) -> Verdict? {
         guard let player = user.player else { return .superseded(.unregistered) }
         let settings = try TurnSettings(run.configuration.variables)
-        let (badge, preferences) = try state.users[user].update { (document) throws(Failure) in
+        let (badge, most) = try state.users[user].update { (document) throws(Failure) in
             if let look = try state.looks[player].read() {
                 _ = document.judge(look.found, of: player, includingLive: settings.includingLive)
             }
-            return (document.turnBadge, document.preferences)
+            return (document.turnBadge, document.turnsToShow(on: device))
         }
         let shown = device.shownTurns ?? 0
         if badge.waiting == shown { return .superseded(.answered) }
-        // A player who wants no notices gets no higher number either.
-        if badge.waiting > shown, preferences.kinds[Preferences.turn] == .bool(false) {
-            return .superseded(.unwanted)
-        }
+        if badge.waiting > most { return .superseded(.unwanted) }
         push.job.notice = (.turns(waiting: badge.waiting, newest: .max), Instant.now)
         setBadge(push, of: user, waiting: badge.waiting, on: device)
         return nil

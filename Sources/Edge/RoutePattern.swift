@@ -36,7 +36,7 @@ struct RoutePattern {
     var errorForm: ErrorForm {
         switch segments.first {
         case apiPrefix: .api
-        case "notifications", "apps", "players", "templates": .oneSignal
+        case "notifications", "apps", "players", "templates", "organizations": .oneSignal
         default: .plain
         }
     }

@@ -32,6 +32,15 @@ package struct Examination {
 
     @export(interface)
     package func problems() throws(Failure) -> [Problem] {
+        var found: [Problem] = []
+        // Several examinations meet the same file, or the same setting.
+        for problem in try all() where !found.contains(where: { $0.members == problem.members }) {
+            found.append(problem)
+        }
+        return found
+    }
+
+    private func all() throws(Failure) -> [Problem] {
         var problems = configurationProblems()
         problems += writing()
         var folders: [Problem] = []
@@ -112,7 +121,11 @@ package struct Examination {
             If it runs, its log says why it fails.
             """
         guard let last else {
-            return [Problem("no cycle", "check-turns has never completed a cycle.", action: action)]
+            return [
+                Problem(
+                    "no cycle", "There is no record that check-turns has ever completed a cycle.",
+                    action: action)
+            ]
         }
         return [
             Problem(

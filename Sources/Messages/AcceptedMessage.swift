@@ -49,13 +49,14 @@ struct AcceptedMessage {
         if message.push.isExempt(on: service) { return true }
         return document.preferences.quietHours == nil
             && document.preferences.passage(
-                nil, at: message.sendAfter ?? now, WallClock.minute) == .free
+                message.refusableKind, at: message.sendAfter ?? now, WallClock.minute) == .free
     }
 
-    /// Whether a user does not want this kind of message.
+    /// Whether a user does not want this kind of message. One that is sent later is decided then.
     func isRefused(by document: User) -> Bool {
-        document.preferences.passage(
-            message.refusableKind, at: message.sendAfter ?? now, WallClock.minute) == .closed
+        guard message.sendAfter == nil, message.delayed == nil else { return false }
+        return document.preferences.passage(message.refusableKind, at: now, WallClock.minute)
+            == .closed
     }
 
     /// Whether a device gets a delivery.

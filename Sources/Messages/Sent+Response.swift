@@ -1,9 +1,37 @@
 import Edge
+import Queueing
+import Store
 import Turnstone
 
+extension Request {
+    /// Accepts the message that this request describes, and starts what delivers it.
+    ///
+    /// - Parameters:
+    ///   - key: the answer to a repeated request is that of the first one, also if this one would be refused now.
+    ///   - read: reads the message, and to whom it goes.
+    @export(interface)
+    package func send(
+        once key: IdempotencyKey?, _ read: () throws(Failure) -> (Message, Audience)
+    ) throws(Failure) -> Response {
+        if let key {
+            let state = try State(variables)
+            if let sent = try Outbox(state, now: time).repeated(key) {
+                return sent.response(to: self, state)
+            }
+        }
+        let (message, audience) = try read()
+        let state = try State(variables)
+        return try Outbox(state, now: time).send(message, to: audience, once: key)
+            .response(to: self, state)
+    }
+}
+
 extension Outbox.Sent {
-    /// The answer to the request, which is the same each time the request is repeated.
-    package var response: Response {
+    /// Starts what delivers the message.
+    ///
+    /// - Returns: the answer to the request, which is the same each time the request is repeated.
+    fileprivate func response(to request: Request, _ state: State) -> Response {
+        if devices > 0 { state.startDrainer(for: request) }
         var body: JSONObject = [
             "success": true, "id": .string(id), "devices": .integer(Int64(devices)),
         ]

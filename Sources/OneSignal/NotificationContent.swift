@@ -218,16 +218,17 @@ struct NotificationContent {
     private mutating func takeDelayedOption(_ fields: inout Fields) throws(Failure) {
         let option = try fields.optionalText("delayed_option") ?? "immediate"
         let time = try fields.optionalText("delivery_time_of_day")
+        let clock = time.flatMap { timeOfDay($0) }
+        guard time == nil || clock != nil else {
+            throw .malformed(
+                "delivery_time_of_day must be a time such as 9:00AM, 21:45 or 9:45:30")
+        }
         switch option {
         case "immediate": break
         case "last-active": message["delayed_option"] = "last-active"
         case "timezone":
-            guard let time else {
+            guard let clock else {
                 throw .malformed("delayed_option timezone requires delivery_time_of_day")
-            }
-            guard let clock = timeOfDay(time) else {
-                throw .malformed(
-                    "delivery_time_of_day must be a time such as 9:00AM, 21:45 or 9:45:30")
             }
             message["delayed_option"] = "timezone"
             message["delivery_time_of_day"] = .string(clock)

@@ -8,7 +8,7 @@ import Turnstone
 package struct NotificationRequest {
     /// The key by which a repeated request is recognized.
     private let once: IdempotencyKey?
-    private let message: Message
+    private let content: NotificationContent
     private let targets: Targets
     /// A client's own id for the notification, which the answer repeats.
     private let externalID: String?
@@ -31,24 +31,25 @@ package struct NotificationRequest {
         try app.check(fields.text("app_id"))
         try Self.refuseUnsupported(&fields)
         targets = try Targets(&fields)
-        let content = try NotificationContent(&fields)
+        content = try NotificationContent(&fields)
         try fields.finish(ignoring: Self.ignored) { name in
             name == "template_id" ? "send the texts, or use /api/events" : nil
         }
-        message = try content.message(at: request.time)
     }
 
     /// Accepts the notification, and starts what delivers it.
     @export(interface)
     package func send(_ request: Request) throws(Failure) -> Response {
         let state = try State(request.variables)
-        let (audience, invalid) = try targets.resolved(in: state)
         let outbox = Outbox(state, now: request.time)
-        guard let audience else {
-            // Recipients of the first request may be gone.
-            let first = try once.flatMap { (once) throws(Failure) in try outbox.repeated(once) }
-            return answer(first, invalid)
+        // Also if recipients of the first request are gone, or its moment has passed.
+        if let once, let first = try outbox.repeated(once) {
+            if first.devices > 0 { state.startDrainer(for: request) }
+            return answer(first, try targets.resolved(in: state).invalid)
         }
+        let message = try content.message(at: request.time)
+        let (audience, invalid) = try targets.resolved(in: state)
+        guard let audience else { return answer(nil, invalid) }
         let sent = try outbox.send(message, to: audience, once: once)
         if sent.devices > 0 { state.startDrainer(for: request) }
         return answer(sent, invalid)

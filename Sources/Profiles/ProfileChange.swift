@@ -97,7 +97,9 @@ package struct ProfileChange {
         document.profile.addSessions(addedSessions, at: now)
         for device in devices { try device.apply(to: &document.devices) }
         document.isErasing = false
-        if document != before { document.profile.revision += 1 }
+        if document != before {
+            document.profile.revision = now.revision(after: document.profile.revision)
+        }
     }
 
     private func checkCount(_ count: Int, _ most: Int, _ name: String) throws(Failure) {

@@ -4,7 +4,8 @@ import Unix
 
 /// The file names of a lane, taken from groups in turn. All messages to one user have names of the same group
 /// (``newID(for:)``), so other users' messages are found early, however many that user has: a folder is first
-/// read with a limit on the names of a group, and then, if that left any out, once more without it.
+/// read with a limit on the names of a group, and then, if that left any out, once more without it. If there are few
+/// names, they are one group, so that each of several users gets messages in their order, too.
 final class NameList {
     private let folder: String
     private var list: FolderList
@@ -21,7 +22,11 @@ final class NameList {
     /// Whether this reading of the folder leaves out names of groups that have many.
     private var isLimited = true
     private var hasLeftOut = false
+    /// Whether no name of this listing has been read yet.
+    private var isAtStart = true
 
+    /// The most names of several groups that are taken in the order of their files.
+    private static let mostOrdered = 256
     /// The most names in memory.
     private static let most = 32_768
     /// The most names of one group in memory while others are looked for.
@@ -42,6 +47,7 @@ final class NameList {
         if count > 0, unordered.remove(turns[turn]) != nil { order(turns[turn]) }
         guard count > 0, let name = groups[turns[turn]]?.popLast() else {
             isAtEnd = false
+            isAtStart = true
             isLimited = true
             return nil
         }
@@ -59,8 +65,11 @@ final class NameList {
 
     private func fill() throws(SystemError) {
         var read = 0
+        let isWhole = isAtStart
+        isAtStart = false
         while count < Self.most, read < Self.mostRead {
             guard let name = try list.next() else {
+                if isWhole, !hasLeftOut, count <= Self.mostOrdered { mergeGroups() }
                 isAtEnd = !hasLeftOut
                 isLimited = false
                 hasLeftOut = false
@@ -77,6 +86,13 @@ final class NameList {
             groups[group, default: []].append(name)
             count += 1
         }
+    }
+
+    /// Makes one group of all names.
+    private func mergeGroups() {
+        guard turns.count > 1 else { return }
+        groups = [0: groups.values.flatMap { $0 }]
+        (turns, turn, unordered) = ([0], 0, [0])
     }
 
     /// Puts a group's names into the order in which their files were written: a user gets messages in the
@@ -101,6 +117,7 @@ final class NameList {
         unordered = []
         count = 0
         isAtEnd = false
+        isAtStart = true
         isLimited = true
         hasLeftOut = false
     }

@@ -167,6 +167,7 @@ private struct DayCounts {
             return
         }
         var offset = Int(read[name]?.count ?? 0)
+        var endsInHalfLine = false
         while offset < size, Instant.now < end {
             let bytes: [UInt8]
             do throws(SystemError) { bytes = try file.read(upTo: Self.piece, at: offset) } catch {
@@ -174,7 +175,10 @@ private struct DayCounts {
                 break
             }
             guard let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else {
-                guard bytes.count == Self.piece else { break }  // half a line at the end
+                guard bytes.count == Self.piece else {
+                    endsInHalfLine = true
+                    break
+                }
                 let next = try systemCalls(file.nextData(from: offset + bytes.count))
                 offset = next
                 continue
@@ -186,7 +190,8 @@ private struct DayCounts {
             read[name] = .integer(Int64(offset))
             hasChanged = true
         }
-        uncounted += max(0, size - offset)
+        // A crash leaves half a line, which is ignored; otherwise the rest of it is just being written.
+        if !endsInHalfLine { uncounted += max(0, size - offset) }
     }
 
     private init() {}

@@ -304,14 +304,15 @@ package struct AudienceIndex {
         let shard = try systemCalls { () throws(SystemError) in try contents(path) }
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
-        var seen: Set<UserID> = []
+        var all: [UserID] = []
+        while let user = try users.next() { all.append(user) }
+        let seen = Set(all)
         var patience = Self.patience
-        var next = try users.next()
-        while next != nil {
+        var groups = state.users.groups(of: all)[...]
+        while !groups.isEmpty {
             var others: [UserID] = []
             let isThere = try changing(path) { (file) throws(Failure) in
-                let lines = try self.lines(
-                    from: &next, users: &users, known, in: shard, seen: &seen, others: &others)
+                let lines = try self.lines(of: &groups, known, in: shard, others: &others)
                 guard !lines.isEmpty else { return }
                 _ = try systemCalls(write(lines, to: file))
             }
@@ -323,7 +324,7 @@ package struct AudienceIndex {
                 }
             }
             // A change that waits looks for the lock every 20 ms.
-            if next != nil { sleep(for: .milliseconds(25)) }
+            if !groups.isEmpty { sleep(for: .milliseconds(25)) }
         }
         try changing(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
@@ -337,28 +338,23 @@ package struct AudienceIndex {
     /// adds its lines after these.
     ///
     /// - Parameters:
-    ///   - next: the next user; `nil` at the end.
+    ///   - groups: of users whose documents share a lock file. Those that are done are removed.
     ///   - known: the certain lines of `shard`.
     ///   - others: gets the users whose documents are being changed or cannot be read.
     private func lines(
-        from next: inout UserID?, users: inout UserList,
-        _ known: [ArraySlice<UInt8>: Range<Int>], in shard: IndexShard, seen: inout Set<UserID>,
-        others: inout [UserID]
+        of groups: inout ArraySlice<[UserID]>, _ known: [ArraySlice<UInt8>: Range<Int>],
+        in shard: IndexShard, others: inout [UserID]
     ) throws(Failure) -> [UInt8] {
         var lines: [UInt8] = []
         let began = Instant.now
         // Changes wait for the file's lock, two seconds at most.
-        while let user = next, Instant.now - began < .milliseconds(500) {
-            next = try users.next()
-            seen.insert(user)
-            var found: User?
-            do throws(Failure) { found = try state.users[user].readIfIdle() } catch {}
-            guard let found else {
-                others.append(user)
-                continue
+        while Instant.now - began < .milliseconds(500), let group = groups.popFirst() {
+            try state.users.readIfIdle(group) { (user, found) throws(Failure) in
+                guard let found else { return others.append(user) }
+                let line = IndexLine.text(
+                    of: user, IndexLine.content(of: found), isTentative: false)
+                if !shard.says(line, known) { lines += IndexLine.summed(line) }
             }
-            let line = IndexLine.text(of: user, IndexLine.content(of: found), isTentative: false)
-            if !shard.says(line, known) { lines += IndexLine.summed(line) }
         }
         return lines
     }

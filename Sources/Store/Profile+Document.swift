@@ -20,7 +20,7 @@ extension Profile {
         firstSession = members.take("first_session")?.timestamp
         lastSession = members.take("last_session")?.timestamp
         sessionCount = members.take("sessions")?.count ?? 0
-        revision = members.take("revision")?.count ?? 0
+        revision = members.take("revision")?.integer.map { max(0, $0) } ?? 0
         unknown = members.rest
     }
 

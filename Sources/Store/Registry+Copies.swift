@@ -30,7 +30,8 @@ extension Registry {
             guard index.content.since == nil else { return index.content.isLost(device) }
             // An earlier version wrote it, or players alone have the device, who may share it. Without a number it
             // may be a copy itself.
-            return index.isNumbered && !document.isPlayer(user)
+            let mayShare = index.content.users.allSatisfy { $0.player != nil }
+            return index.isNumbered && !(document.isPlayer(user) && mayShare)
         } catch {
             guard error.isDocumentSpecific else { throw error }
             error.recordFile()
@@ -39,9 +40,7 @@ extension Registry {
     }
 
     /// Reconciles some users with the indices of their tokens: those of four of the 256 folders, or of one if it has
-    /// hundreds. Every half minute other folders have their turn, whatever the distance between two runs, so each
-    /// has one after half an hour, or after two hours. Of the users whose documents have numbers, only some are
-    /// read.
+    /// hundreds. Of the users whose documents have numbers, only some are read.
     ///
     /// - Parameter time: how long it may take. At least one user is looked at.
     @export(interface)
@@ -49,17 +48,12 @@ extension Registry {
         at now: Timestamp, within time: Interval = .seconds(1)
     ) throws(Failure) {
         let end = Instant.now + time
-        // A prime number of turns.
-        let turn = now.seconds / 30 % 67
-        let round = now.seconds / 30 / 67
-        guard turn < 64 else { return }
+        let start = UInt64.start(ofRound: now.seconds / Self.turn / Self.turns)
         var (looks, readings) = (0, 64)
-        for place in Int64(0)..<4 where looks < 256 {
-            // Where the first folder has enough, another one is the first in the next round.
-            let shard = turn * 4 + (place + round) % 4
-            var list = UserList(state, folder: hex([UInt8(shard)]))
+        for folder in Self.foldersToReconcile(at: now) where looks < 256 {
+            var list = UserList(state, folder: hex([folder]))
             let users = try list.all()
-            let first = UInt64.start(ofRound: round).place(among: users.count)
+            let first = start.place(among: users.count)
             for user in users[first...] + users[..<first] {
                 guard looks == 0 || Instant.now < end else { return }
                 looks += 1
@@ -68,83 +62,95 @@ extension Registry {
                         guard readings > 0 else { continue }
                         readings -= 1
                     }
-                    try reconcile(user)
+                    try Lock.waiting(upTo: .milliseconds(100)) { () throws(Failure) in
+                        try reconcile(user)
+                    }
                 } catch {
-                    try error.recordIfOfOneUser()
+                    try error.recordIfOfOneDocument()
                 }
             }
         }
     }
 
+    /// Seconds.
+    private static let turn: Int64 = 30
+    /// A prime number: whatever the distance between two runs, each folder is the first one some day.
+    private static let turns: Int64 = 257
+
+    /// The folders of `users/` that have their turn. Every half minute others do: each is one of four after 32
+    /// minutes, and the first one after a little over two hours.
+    static func foldersToReconcile(at now: Timestamp) -> [UInt8] {
+        (0..<4).compactMap { UInt8(exactly: (now.seconds / turn * 4 + $0) % turns) }
+    }
+
     /// Lets a user's document and the indices of the user's tokens agree again. An index gets the name that it
-    /// lacks, unless it knows that the registration is over, or names a user who registered the device later. Then
-    /// the user loses it.
+    /// lacks, unless it knows that the registration is over, or names a user who registered the device no earlier.
+    /// Then the user loses it.
     func reconcile(_ user: UserID) throws(Failure) {
         try state.users[user].settle(isNumbering: true)
         for device in try state.users[user].read()?.devices ?? [] {
-            // Read after the document: who removes a device changes the document first.
-            guard try state.tokens[device.token].read()?.users.contains(user) != true else {
-                continue
+            do throws(Failure) {
+                // Read after the document: who removes a device changes the document first.
+                guard try state.tokens[device.token].read()?.users.contains(user) != true else {
+                    continue
+                }
+                for lost in try reconcile(device.token, of: user) {
+                    try finishRemoval(of: [lost.device], from: lost.user)
+                }
+            } catch {
+                try error.recordIfOfOneDocument()
             }
-            var lost: [(devices: [Device], user: UserID)] = []
-            defer { finishRemovals(lost) }
-            try reconcile(device.token, of: user, &lost)
         }
     }
 
-    /// - Parameter lost: gets the devices that users have lost, whatever is thrown.
+    private typealias Registered = (user: UserID, device: Device)
+
+    /// - Returns: the devices that users have lost.
     private func reconcile(
-        _ token: DeviceToken, of user: UserID, _ lost: inout [(devices: [Device], user: UserID)]
-    ) throws(Failure) {
+        _ token: DeviceToken, of user: UserID
+    ) throws(Failure) -> [Registered] {
         try state.tokens[token].holding { (known, commit) throws(Failure) in
             guard !known.users.contains(user), let document = try state.users[user].read(),
                 let device = document.devices.first(where: { $0.token == token })
-            else { return }
-            let others = try others(
-                among: known.users, with: device, besidePlayer: document.isPlayer(user))
-            guard !known.isLost(device),
-                others.allSatisfy({ $0.registered <= device.registered })
-            else {
-                lost.append((try take(token, from: user), user))
-                return
-            }
-            for (other, registered) in others {
-                let taken = try take(token, from: other) { $0.registered == registered }
-                // Registered again at this moment: the next round sees who has it.
-                guard !taken.isEmpty else { return }
-                lost.append((taken, other))
-            }
+            else { return [] }
+            var losers = try others(
+                among: known.users, with: token, besidePlayer: document.isPlayer(user))
+            let isLost =
+                known.isLost(device)
+                || losers.contains { $0.device.registered >= device.registered }
+            if isLost { losers = [(user, device)] }
+            // As with a claim, written before anybody loses it.
             var holders = known
+            for loser in losers { holders.endRegistration(of: loser.device) }
+            try commit(holders)
+            for loser in losers {
+                let registered = loser.device.registered
+                let taken = try take(token, from: loser.user) { $0.registered == registered }
+                // Registered again at this moment: the next round sees who has it.
+                guard !taken.isEmpty else { return [] }
+            }
+            guard !isLost else { return losers }
+            holders.remove(Set(losers.map { $0.user }))
             holders.add(user)
             // An index that begins anew knows of no registration that is over.
             if known.users.isEmpty { holders.endRegistrations(before: .never) }
             try commit(holders)
+            return losers
         }
     }
 
-    private func finishRemovals(_ lost: [(devices: [Device], user: UserID)]) {
-        for (devices, user) in lost {
-            do throws(Failure) { try finishRemoval(of: devices, from: user) } catch {
-                // The devices are removed, and nothing else would try again.
-                error.recordFile()
-            }
-        }
-    }
-
-    /// Those of the named users who have the device, and when each registered it.
+    /// Those of the named users who have the device.
     ///
     /// - Parameter isPlayer: whether to leave out players: another player may share the device with them.
     private func others(
-        among named: [UserID], with device: Device, besidePlayer isPlayer: Bool
-    ) throws(Failure) -> [(user: UserID, registered: Timestamp)] {
-        var found: [(user: UserID, registered: Timestamp)] = []
+        among named: [UserID], with token: DeviceToken, besidePlayer isPlayer: Bool
+    ) throws(Failure) -> [Registered] {
+        var found: [Registered] = []
         for other in named {
             do throws(Failure) {
                 guard let document = try state.users[other].read() else { continue }
                 if isPlayer, document.isPlayer(other) { continue }
-                for own in document.devices where own.token == device.token {
-                    found.append((other, own.registered))
-                }
+                for own in document.devices where own.token == token { found.append((other, own)) }
             } catch {
                 guard error.isDocumentSpecific else { throw error }
                 error.recordFile()

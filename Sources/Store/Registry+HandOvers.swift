@@ -127,7 +127,7 @@ extension Registry {
                         return true
                     }
                 } catch {
-                    try error.recordIfOfOneUser()
+                    try error.recordIfOfOneDocument()
                     fault = error
                 }
             }

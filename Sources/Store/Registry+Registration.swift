@@ -118,7 +118,9 @@ extension Registry {
                     try undo(error, commit, known, of: user)
                 } else if error.leavesNothing {
                     try giveBack(registration, to: lost, at: time)
-                    try commit(known)
+                    // Their registrations are over all the same.
+                    holders.users = known.users
+                    try commit(holders)
                 }
                 throw error
             }

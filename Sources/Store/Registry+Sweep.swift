@@ -22,7 +22,7 @@ extension Registry {
                 try endActivities(of: user, at: now)
                 if try !has(user, in: index) { left.append(user) }
             } catch {
-                try error.recordIfOfOneUser()
+                try error.recordIfOfOneDocument()
             }
         }
         // In parts, so that nobody waits long for the lock.

@@ -41,12 +41,18 @@ extension Registry {
         try Lock.waiting(upTo: .milliseconds(0)) { () throws(Failure) in
             let isOver = try state.tokens[device.token].holding { (known, _) throws(Failure) in
                 // The document may be a copy: since then, the transfer has ended, or was overtaken.
+                let holders = try devices(by: .token(device.token))
                 let isOver =
                     !known.users.contains(user) || known.since.map { $0 > transfer.time } ?? false
+                    || holders.contains {
+                        $0.user != user && $0.device.registered > transfer.time
+                    }
                 if isOver { try end(registration) }
                 return isOver
             }
-            if !isOver { _ = try claim(registration, for: user, at: transfer.time) }
+            // It may have begun while the clock was ahead.
+            let time = min(transfer.time, .systemNow)
+            if !isOver { _ = try claim(registration, for: user, at: time) }
         }
     }
 
@@ -87,6 +93,11 @@ extension Registry {
             if transfer?.device?.ids.contains(where: { ids.contains($0) }) == true { return true }
         }
         return false
+    }
+
+    /// Whether a token, named by its SHA-256, is on its way from one user to another.
+    func isMoving(token: String) throws(Failure) -> Bool {
+        try state.transfers[named: DocumentName(single: token)].readUnlocked() != nil
     }
 
     /// Whether a transfer has begun or ended within the last second or two.

@@ -184,7 +184,9 @@ package struct Registry {
                 guard try !has(user, .token(token)), try !mayShare(token, holders, besides: user)
                 else { return }
                 holders.remove(user)
-                // The document does not say any more when the device was registered.
+                // The document does not say any more when the device was registered. A transfer that has taken it
+                // from the user ends that registration itself.
+                guard try !isMoving(token: token.documentName.file) else { return }
                 holders.endRegistrations(before: .systemNow)
             }
         } catch {

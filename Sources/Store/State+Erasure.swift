@@ -211,6 +211,7 @@ extension State {
                 let aliases = try users[user].read()?.profile.aliases ?? []
                 guard !aliases.contains(where: { $0.documentName.file == name }) else { return }
                 holders.remove(user)
+                try removeUnknown(from: &holders)
             }
             _ = try index.remove { $0.users.isEmpty }
         }
@@ -247,7 +248,21 @@ extension State {
                 // Checked under the index's lock, as a registration writes the index first.
                 guard try !isFound(user, in: index) else { return }
                 holders.remove(user)
+                // A transfer that has taken the device from the user ends that registration itself, and the user
+                // who is to get it may have no document yet.
+                guard try !registry.isMoving(token: name) else { return }
+                try removeUnknown(from: &holders)
                 end(name, &holders)
+            }
+        }
+    }
+
+    /// Removes those who have no document: a killed program may have named the id that it was about to give to the
+    /// erased user.
+    private func removeUnknown(from holders: inout Holders) throws(Failure) {
+        for user in holders.users {
+            do throws(Failure) { if try users[user].read() == nil { holders.remove(user) } } catch {
+                guard error.isDocumentSpecific else { throw error }
             }
         }
     }

@@ -46,7 +46,7 @@ package struct UserList {
                 guard let user = try next() else { return users }
                 users.append(user)
             } catch {
-                try error.recordIfOfOneUser()
+                try error.recordIfOfOneDocument()
             }
         }
     }

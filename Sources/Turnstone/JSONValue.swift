@@ -38,7 +38,7 @@ package enum JSONValue: Equatable, Sendable {
 
     package init(texts: [String]) { self = .array(texts.map { .string($0) }) }
 
-    /// A count, such as a document's revision, clamped to 0 to 2^40: adding one, or a few thousand of them,
+    /// A count, such as that of a user's notices, clamped to 0 to 2^40: adding one, or a few thousand of them,
     /// never overflows.
     package var count: Int64? { integer.map { min(max($0, 0), 1 << 40) } }
 

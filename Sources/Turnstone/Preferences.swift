@@ -4,7 +4,7 @@ package struct Preferences: Equatable, Sendable {
     package var kinds = JSONObject()
     package var mutedUntil: Timestamp?
     package var quietHours: QuietHours?
-    /// Counts the changes.
+    /// Counts the changes: ``Timestamp/revision(after:)``.
     package var revision: Int64 = 0
 
     package init() {}
@@ -48,7 +48,7 @@ extension Preferences {
             guard let quiet = QuietHours(quiet) else { return nil }
             quietHours = quiet
         }
-        revision = members["revision"]?.count ?? 0
+        revision = members["revision"]?.integer.map { max(0, $0) } ?? 0
     }
 
     /// `{"kinds", "muted_until", "quiet_hours": {"from", "to", "timeZone"}, "revision"}`.

@@ -14,7 +14,7 @@ package struct Profile: Equatable, Sendable {
     package var lastSession: Timestamp?
     /// How often the user has used the app.
     package var sessionCount: Int64 = 0
-    /// Counts the changes.
+    /// Counts the changes: ``Timestamp/revision(after:)``.
     package var revision: Int64 = 0
     /// Members of the document that this program does not know.
     package var unknown = JSONObject()

@@ -58,19 +58,7 @@ extension PushOverrides {
             choices: [
                 ("interruption-level", ["passive", "active", "time-sensitive", "critical"])
             ])
-        if let alert = aps["alert"]?.object {
-            try check(
-                alert, "apns.aps.alert",
-                [
-                    ("title", .text), ("subtitle", .text), ("body", .text),
-                    ("launch-image", .text), ("title-loc-key", .text), ("title-loc-args", .texts),
-                    ("subtitle-loc-key", .text), ("subtitle-loc-args", .texts),
-                    ("loc-key", .text), ("loc-args", .texts),
-                    // For systems before iOS 15.
-                    ("summary-arg", .text), ("summary-arg-count", .number),
-                    ("action-loc-key", .text),
-                ])
-        }
+        if let alert = aps["alert"]?.object { try check(alert, "apns.aps.alert", alertRules) }
         if let sound = aps["sound"]?.object {
             try check(
                 sound, "apns.aps.sound",
@@ -92,6 +80,32 @@ extension PushOverrides {
     }
 
     private static let contentAvailable = "content-available"
+
+    private static let alertRules: Rules = [
+        ("title", .text), ("subtitle", .text), ("body", .text), ("launch-image", .text),
+        ("title-loc-key", .text), ("title-loc-args", .texts), ("subtitle-loc-key", .text),
+        ("subtitle-loc-args", .texts), ("loc-key", .text), ("loc-args", .texts),
+        // For systems before iOS 15.
+        ("summary-arg", .text), ("summary-arg-count", .number), ("action-loc-key", .text),
+    ]
+
+    /// Checks a Live Activity's alert: its title and its body may be `{"loc-key", "loc-args"}`.
+    ///
+    /// Apple: *Starting and updating Live Activities with ActivityKit push notifications*.
+    ///
+    /// - Throws: malformed, with the path of the member that is wrong.
+    package static func checkActivityAlert(_ alert: JSONObject) throws(Failure) {
+        var texts = alert
+        for name in ["title", "body"] {
+            guard let local = alert[name]?.object else { continue }
+            try check(local, "alert.\(name)", [("loc-key", .text), ("loc-args", .texts)])
+            guard local["loc-key"]?.string?.utf8.isEmpty == false else {
+                throw .malformed("alert.\(name).loc-key is required")
+            }
+            texts[name] = nil
+        }
+        try check(texts, "alert", alertRules + [("sound", .text)])
+    }
 
     // MARK: FCM
 

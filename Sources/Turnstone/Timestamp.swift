@@ -17,6 +17,12 @@ package struct Timestamp: Comparable, Hashable, Sendable {
         milliseconds = seconds.saturatingMultiply(1000)
     }
 
+    /// The next number of something whose changes are counted. The first one is this moment's, so that what begins
+    /// anew after an erasure never has an old number.
+    package func revision(after previous: Int64) -> Int64 {
+        previous == 0 ? milliseconds : previous.saturatingAdd(1)
+    }
+
     /// Whole seconds since 1970, as in APNs and JSON Web Tokens.
     package var seconds: Int64 { milliseconds / 1000 }
 

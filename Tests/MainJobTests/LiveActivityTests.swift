@@ -174,6 +174,61 @@ import Turnstone
         #expect(try ends().map { $0.step } == [2])
     }
 
+    @Test(
+        "an alert that APNs would refuse is refused at the door, and the activity can still end",
+        arguments: [
+            #""title": "a", "body": "b", "launch-image": 5"#, #""title": "a", "body": {}"#,
+            #""title": {"loc-key": 5}, "body": "b""#, #""title": "a", "body": "b", "sound": {}"#,
+            #""title": "a", "body": "b", "loc-args": [null]"#, #""title": "a", "body": 1"#,
+            #""title": "a", "body": "b", "subtitle": 5"#,
+            #""title": "a", "body": "b", "more": "c""#,
+            #""title": null, "body": "b""#,
+        ])
+    func wrongAlert(members: String) throws {
+        let world = try World()
+        try world.registerActivity()
+        let alert = try JSON.parse(Array("{\(members)}".utf8))
+        for event in ["update", "end"] as [JSONValue] {
+            let answer = try world.update(["step": 1], ["event": event, "alert": alert])
+            #expect(answer.status == 400 && answer.body.contains("alert"), "\(answer.body)")
+        }
+        #expect(try world.update(["step": 2], ["event": "end"]).status == 202)
+        try world.run("deliver")
+        #expect(try world.activityPushes().map { $0.step } == [2])
+    }
+
+    @Test("an alert's title and body may be keys of the app's own texts; null is nothing")
+    func localAlert() throws {
+        let world = try World()
+        try world.registerActivity()
+        let title: JSONValue = ["loc-key": "T", "loc-args": ["1"]]
+        let alert: JSONValue = ["title": title, "body": ["loc-key": "B"], "subtitle": .null]
+        _ = try world.update(["step": 1], ["alert": alert, "sound": "ding"])
+        try world.run("deliver")
+        let payload = try world.simulator.pushes().last?["payload"]?.object
+        #expect(try world.simulator.pushes().last?["accepted"] == true)
+        #expect(
+            payload?["aps"]?.object?["alert"] == [
+                "title": title, "body": ["loc-key": "B"], "sound": "ding",
+            ])
+    }
+
+    @Test(
+        "a moment that is too far away for APNs arrives as the last one possible",
+        arguments: ["staleDate", "dismissalDate"], [9_999_999_999, 10_000_000_000, 64_092_211_200])
+    func distantFuture(member: String, seconds: Int64) throws {
+        let world = try World()
+        try world.registerActivity()
+        let answer = try world.update(
+            ["step": 1], ["event": "end", member: .integer(seconds)])
+        #expect(answer.status == 202, "\(answer.body)")
+        try world.run("deliver")
+        #expect(try world.activityPushes().map { $0.step } == [1])
+        let aps = try world.simulator.pushes().last?["payload"]?.object?["aps"]?.object
+        #expect(
+            aps?[member == "staleDate" ? "stale-date" : "dismissal-date"] == 9_999_999_999)
+    }
+
     @Test("an alert whose push is put off goes out with the update that takes its place")
     func alertPutOff() throws {
         let world = try World()

@@ -24,6 +24,70 @@ import Turnstone
     }
 
     @Test(
+        "a repeated request gets the first answer though its moments have passed",
+        arguments: ["expiration", "send_after"])
+    func repeatedLate(member: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let start = world.now / 1000
+        var body: JSONObject = [
+            "users": ["ann"], "title": "Taxi", member: .integer(start + 60),
+        ]
+        if member == "send_after" { body["expiration"] = .integer(start + 90) }
+        let first = try world.notify(body, key: "k")
+        try world.advance(seconds: 100)
+        let again = try world.notify(body, key: "k")
+        #expect(first.status == 202 && again.status == 202 && again.body == first.body)
+        // Without the key it is refused.
+        #expect(try world.notify(body).status == 422)
+        body["title"] = "Bus"
+        #expect(try world.notify(body, key: "k").body.contains("different request"))
+    }
+
+    @Test(
+        "of a scheduled message, the kind is decided at its moment, whoever is named",
+        arguments: [#""users": ["ann"]"#, #""everyone": true"#], [false, true])
+    func kindLater(audience: String, isOnThen: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        func set(_ isOn: Bool) throws {
+            try world.change("ann") { $0.preferences.kinds["message"] = .bool(isOn) }
+        }
+        try set(!isOnThen)
+        var body = try #require(try JSON.parse(Array("{\(audience)}".utf8)).object)
+        body["title"] = "At nine"
+        body["send_after"] = .integer(world.now / 1000 + 3600)
+        let id = try world.sent(body)
+        try set(isOnThen)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        let counts = try world.report(id)["counts"]
+        #expect(counts == (isOnThen ? ["accepted": 1] : ["superseded": 1]))
+        #expect(try world.acceptedIDs().count == (isOnThen ? 1 : 0))
+    }
+
+    @Test(
+        "messages arrive in the order in which they were accepted, also with idempotency keys or for several users",
+        arguments: [["ann"], ["ann", "bob"]])
+    func order(users: [String]) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("bob", devices: 2...2)
+        for number in 0..<20 {
+            let body: JSONObject = [
+                "users": JSONValue(texts: number % 3 == 0 ? ["ann"] : users),
+                "title": .string("\(number)"),
+            ]
+            #expect(try world.notify(body, key: "k\(number)").status == 202)
+        }
+        try world.run("deliver")
+        let titles = try world.simulator.pushes().filter { $0["token"] == .string(token(1)) }.map {
+            $0["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]?.string
+        }
+        #expect(titles == (0..<20).map { "\($0)" })
+    }
+
+    @Test(
         "a message that was due by a clock that was ahead waits again once the clock is right",
         arguments: [false, true])
     func clockAhead(isHeld: Bool) throws {

@@ -39,7 +39,7 @@ import Turnstone
 
     /// Lets `check-turns` run until it has looked at all users.
     private func reconcile(every seconds: Int64 = 30) throws {
-        for _ in 0..<67 {
+        for _ in 0..<(seconds == 30 ? 67 : 257) {
             try world.advance(seconds: seconds)
             try world.run("check-turns")
         }
@@ -88,10 +88,15 @@ import Turnstone
         #expect(try world.problems() == [])
     }
 
+    /// The name of a phone's index.
+    private func index(of number: Int) throws -> String {
+        let digest = hex(SHA256.hash(Array(token(number).utf8)))
+        return try #require(documents().keys.first { isIndex($0) && $0.contains(digest) })
+    }
+
     /// The index of a phone is lost, and the operator goes on without it.
     private func loseIndex(of number: Int) throws {
-        let digest = hex(SHA256.hash(Array(token(number).utf8)))
-        let name = try #require(documents().keys.first { isIndex($0) && $0.contains(digest) })
+        let name = try index(of: number)
         try world.state.remove(name)
         try world.state.write("", to: "\(name).lock")
     }
@@ -127,6 +132,33 @@ import Turnstone
         try reconcile()
         #expect(try world.reached([users[0]]) == [])
         #expect(try world.reached([users[1]]) == [1])
+    }
+
+    @Test("a phone that reconciling took from a user does not come back with an older document")
+    func afterReconciling() throws {
+        try world.registerPhone(1, of: "ann")
+        let old = documents()
+        try world.advance(seconds: 1)
+        try world.registerPhone(1, of: "ben")
+        var copy = documents()
+        for (name, bytes) in old where !name.hasSuffix("/ben.json") { copy[name] = bytes }
+        try restore(copy)
+        try reconcile()
+        let name = try #require(old.keys.first { $0.hasSuffix("/ann.json") })
+        try world.state.write(old[name]!, to: name)
+        try world.state.write("", to: "\(name).lock")
+        #expect(try world.reached(["ann"]) == [])
+        #expect(try world.reached(["ben"]) == [1])
+    }
+
+    @Test("an index that cannot be used keeps none of a user's other phones from being reconciled")
+    func besideDamagedIndex() throws {
+        for number in 1...3 { try world.registerPhone(number, of: "ann") }
+        try world.state.write("damaged", to: index(of: 1))
+        let lost = try (2...3).map { try index(of: $0) }
+        for number in 2...3 { try loseIndex(of: number) }
+        try reconcile()
+        for name in lost { #expect(world.state.read(name) != nil) }
     }
 
     @Test("a copy from before an erasure brings no phone back beside the indices from after it")

@@ -117,6 +117,27 @@ import Turnstone
         #expect(indices.isEmpty)
     }
 
+    @Test("erasing a user erases an id that a killed program was about to give the user")
+    func erasedWhileNamed() throws {
+        let token = DeviceToken("ab")!
+        try claim(alias, for: ann)
+        _ = try scratch.state.registry.claim(Registration(token), for: ann, at: Scratch.time)
+        let jane = UserID("jane@example.org")!
+        try scratch.state.tokens[token].update { $0.users.append(jane) }
+        let index = try #require(indices.first)
+        var members = try #require(try scratch.members(index))
+        members["users"] = ["ann", .string(jane.text)]
+        try scratch.write(.object(members), to: index)
+        let devices = try scratch.state.takeDevices(of: ann)
+        _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record($0) }
+        _ = try scratch.state.eraseDocument(of: ann)
+        _ = try scratch.state.eraseAliases(of: ann) { Issue.record($0) }
+        for file in scratch.files {
+            let text = String(decoding: scratch.folder.read(file) ?? [], as: UTF8.self)
+            #expect(!text.contains("jane") && !text.contains(#""ann""#), "\(file)")
+        }
+    }
+
     @Test("unknown members of a profile are preserved")
     func unknownMembers() throws {
         try scratch.write(

@@ -392,14 +392,7 @@ import Turnstone
 
     @Test("an app's registration overtakes a transfer that stopped half-way")
     func overtaken() throws {
-        let device = try closedDevice()
-        try scratch.state.users[bob].holding { (_, _) throws(Failure) in
-            _ = cause {
-                try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
-                    _ = try registry.transfer(device, to: bob, at: time)
-                }
-            }
-        }
+        try stopTransfer(of: closedDevice(), at: time)
         let cid = UserID("cid")!
         try claim("cd", cid, after: .hours(3))
         _ = try Scratch.open(scratch.folder.path)
@@ -407,24 +400,73 @@ import Turnstone
     }
 
     @Test(
-        "a claim that stopped half-way ends the former registration, also if the clock was ahead then"
-    )
-    func stopped() throws {
+        "a claim that stopped half-way ends the former registration, also if the clock was ahead then",
+        arguments: ["busy", "erasing"])
+    func stopped(reason: String) throws {
         try claim("ab", ann, after: .hours(2))
         let copy = try #require(scratch.folder.read("users/49/ann.json"))
-        try scratch.state.users[bob].holding { (_, _) throws(Failure) in
-            let stop = cause {
+        func stop() -> String? {
+            cause {
                 try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
                     _ = try registry.claim(Registration(DeviceToken("ab")!), for: bob, at: time)
                 }
             }
-            #expect(stop == "busy")
+        }
+        if reason == "busy" {
+            try scratch.state.users[bob].holding { (_, _) throws(Failure) in
+                #expect(stop() == reason)
+            }
+        } else {
+            try claim("cd", bob)
+            _ = try scratch.state.takeDevices(of: bob)
+            try scratch.state.erasing(bob) { () throws(Failure) in #expect(stop() == reason) }
         }
         #expect(try devices(ann).isEmpty && devices(bob).isEmpty)
         try claim("ab", bob)
         try scratch.folder.write(copy, to: "users/49/ann.json")
         try scratch.folder.write("", to: "users/49/ann.json.lock")
         #expect(try devices(ann).isEmpty && tokens(bob) == ["ab"])
+    }
+
+    @Test(
+        "a transfer that stopped half-way gives the device to its new user, whatever becomes of the former one",
+        arguments: [false, true])
+    func transferOfLeaving(isErased: Bool) throws {
+        let device = try closedDevice()
+        try stopTransfer(of: device, at: time)
+        if isErased {
+            let devices = try scratch.state.takeDevices(of: ann)
+            _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }
+        } else {
+            #expect(try !registry.unbind(device.token, from: ann))
+        }
+        _ = try Scratch.open(scratch.folder.path)
+        #expect(try devices(bob) == [device] && devices(ann).isEmpty)
+        #expect(!scratch.files.contains { $0.hasPrefix("transfers/") })
+    }
+
+    /// Begins a transfer to bob that ends before he has the device.
+    private func stopTransfer(of device: Device, at time: Timestamp) throws {
+        try scratch.state.users[bob].holding { (_, _) throws(Failure) in
+            #expect(
+                cause {
+                    try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
+                        _ = try registry.transfer(device, to: bob, at: time)
+                    }
+                } == "busy")
+        }
+    }
+
+    @Test("a transfer that began while the clock was ahead ends none of the new user's activities")
+    func transferAhead() throws {
+        let now = Timestamp.systemNow
+        _ = try registry.claim(Registration(DeviceToken("ab")!), for: ann, at: now + .days(2))
+        var activity = Registration(DeviceToken("ef")!)
+        activity.kind = self.activity("game")
+        _ = try registry.claim(activity, for: bob, at: now)
+        try stopTransfer(of: try #require(try devices(ann).first), at: now)
+        _ = try Scratch.open(scratch.folder.path)
+        #expect(try tokens(bob).sorted() == ["ab", "ef"] && devices(ann).isEmpty)
     }
 
     @Test("a transfer to a user with as many devices as allowed is refused, and changes nothing")

@@ -65,6 +65,34 @@ import Unix
         #expect(try user.read()?.notices == 1)
     }
 
+    @Test("a group is read while its lock file is held, and not while another program holds it")
+    func group() throws {
+        let users = Self.sharing
+        for user in users[..<2] { try self.users[user].update { $0.notices = 1 } }
+        #expect(self.users.groups(of: users) == [users])
+        let path = scratch.lockPath(of: path(users[0]))
+        let file = try FileDescriptor.open(path, .update)
+        func read() throws -> [Int64?] {
+            var found: [Int64?] = []
+            try self.users.readIfIdle(users) { (_, user) throws(Failure) in
+                found.append(user?.notices)
+                #expect((try? FileDescriptor.open(path, .update).tryLock()) == false)
+            }
+            return found
+        }
+        // There is no third document.
+        #expect(try read() == [1, 1, nil])
+        // The lock file has been given up.
+        #expect(try file.tryLock())
+        #expect(try read() == [nil, nil, nil])
+        file.unlock()
+        #expect(try read() == [1, 1, nil])
+        // Who holds one of the documents reads the others.
+        try self.users[users[0]].holding { (_, _) throws(Failure) in
+            #expect((try? read()) == [nil, 1, nil])
+        }
+    }
+
     @Test("another thread waits while a nested lock is given up")
     func exclusion() throws {
         let users = Self.sharing

@@ -1,10 +1,11 @@
 import Crypto
 import Documents
 import Foundation
-import Store
 import TestSupport
 import Testing
 import Turnstone
+
+@testable import Store
 
 #if canImport(Glibc)
     import Glibc
@@ -319,5 +320,15 @@ import Turnstone
         }
         try claim("aaaa")
         #expect(try scratch.state.registry.users(of: DeviceToken("aaaa")!) == [ann])
+    }
+
+    @Test(
+        "whatever the distance between two runs, each folder of users is the first to be reconciled some day",
+        arguments: [Int64(30), 60, 90, 120, 300, 600, 900])
+    func reconcileOrder(seconds: Int64) {
+        let firsts = (Int64(0)..<260).compactMap { number in
+            Registry.foldersToReconcile(at: time + .seconds(number * seconds)).first
+        }
+        #expect(Set(firsts).count == 256)
     }
 }

@@ -21,17 +21,15 @@ serve(
         try request.requireServerKey()
         var fields = try request.fields()
         let key = try IdempotencyKey(request, &fields)
-        let template = try Templates(request.variables).template(of: fields.requiredText("event"))
-        let audience = try Audience(
-            &fields, reaching: PushServiceSet(reachableWith: request.variables))
-        let message = try message(template, &fields, now: request.time)
-        try fields.finish()
-        let state = try State(request.variables)
-        let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
-        if sent.devices > 0 {
-            state.startDrainer(for: request)
+        return try request.send(once: key) { () throws(Failure) in
+            let event = try fields.requiredText("event")
+            let template = try Templates(request.variables).template(of: event)
+            let audience = try Audience(
+                &fields, reaching: PushServiceSet(reachableWith: request.variables))
+            let message = try message(template, &fields, now: request.time)
+            try fields.finish()
+            return (message, audience)
         }
-        return sent.response
     },
     Route("GET", "/api/events") { (request) throws(Failure) in
         try request.requireServerKey()

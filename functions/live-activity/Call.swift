@@ -33,7 +33,7 @@ struct Call {
         }
         priority = try fields.priority()
         let life = Interval.seconds(300)
-        let stale = try fields.moment("staleDate") ?? now + life
+        let stale = try fields.moment("staleDate", upTo: Self.latestMoment) ?? now + life
         // An activity that never ends stays on the lock screen, so an end lives long. A state that is out of
         // date at once is still newer than what is shown.
         let latest = event == .end ? now + .hours(12) : max(stale, now + life)
@@ -49,7 +49,8 @@ struct Call {
         aps["content-state"] = try fields.contentState(event)
         aps["stale-date"] = .integer(stale.seconds)
         if event == .end {
-            let dismissal = try fields.moment("dismissalDate") ?? now + .seconds(900)
+            let dismissal =
+                try fields.moment("dismissalDate", upTo: Self.latestMoment) ?? now + .seconds(900)
             aps["dismissal-date"] = .integer(dismissal.seconds)
         }
         aps["relevance-score"] = try fields.relevance()
@@ -62,6 +63,9 @@ struct Call {
         }
         self.aps = fitting
     }
+
+    /// The latest moment of ten digits, in 2286.
+    private static let latestMoment = Timestamp(seconds: 9_999_999_999)
 
     /// Whether it fits with these members in place of its own.
     func fits(_ aps: JSONObject) -> Bool {
@@ -86,6 +90,13 @@ struct Call {
 }
 
 extension Fields {
+    /// A moment, or `latest` in place of a later one: `Date.distantFuture`, which has eleven digits, means "never".
+    fileprivate mutating func moment(
+        _ name: String, upTo latest: Timestamp
+    ) throws(Failure) -> Timestamp? {
+        try moment(name).map { min($0, latest) }
+    }
+
     /// `priority`: 5 by default. APNs counts pushes of priority 10 against the app's budget.
     fileprivate mutating func priority() throws(Failure) -> Int {
         guard let value = take("priority") else { return 5 }
@@ -117,14 +128,14 @@ extension Fields {
             guard !isRequired else { throw .malformed("alert is required") }
             return nil
         }
-        guard let alert = value.object,
-            alert["title"]?.string != nil || alert["title"]?.object != nil,
-            alert["body"]?.string != nil || alert["body"]?.object != nil
-        else { throw .malformed("alert must be an object with title and body") }
-        guard let sound else { return value }
-        var sounding = alert
-        sounding["sound"] = sounding["sound"] ?? .string(sound)
-        return .object(sounding)
+        var alert = value.object ?? [:]
+        for member in alert.members where member.value == .null { alert[member.name] = nil }
+        guard alert["title"] != nil, alert["body"] != nil else {
+            throw .malformed("alert must be an object with title and body")
+        }
+        try PushOverrides.checkActivityAlert(alert)
+        alert["sound"] = alert["sound"] ?? sound.map { .string($0) }
+        return .object(alert)
     }
 
     /// Whether a new activity asks APNs for a token to update it with (iOS 18).

@@ -27,16 +27,13 @@ serve(
         try request.requireServerKey()
         var fields = try request.fields()
         let key = try IdempotencyKey(request, &fields)
-        let audience = try Audience(
-            &fields, reaching: PushServiceSet(reachableWith: request.variables))
-        let message = try Message(&fields, kind: "message", now: request.time)
-        try fields.finish()
-        let state = try State(request.variables)
-        let sent = try Outbox(state, now: request.time).send(message, to: audience, once: key)
-        if sent.devices > 0 {
-            state.startDrainer(for: request)
+        return try request.send(once: key) { () throws(Failure) in
+            let audience = try Audience(
+                &fields, reaching: PushServiceSet(reachableWith: request.variables))
+            let message = try Message(&fields, kind: "message", now: request.time)
+            try fields.finish()
+            return (message, audience)
         }
-        return sent.response
     },
     Route("POST", "/api/notify/count") { (request) throws(Failure) in
         try request.requireServerKey()

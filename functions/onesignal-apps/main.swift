@@ -1,5 +1,6 @@
 // GET /apps/{app_id}: the app, with the numbers of its devices. GET /apps: a list of this one app.
-// Outcomes, journeys, custom events, templates and Live Activities: 400, they are not supported.
+// Outcomes, journeys, custom events, templates, e-mail, API keys, audit logs and Live Activities: 400, they are
+// not supported.
 //
 //   in    Authorization: Key, Basic or nothing, and a key of TURNSTONE_SERVER_KEY
 //   out   200 {"id", "name", "players", "messageable_players", "additional_data_is_root_payload"}
@@ -41,6 +42,36 @@ serve(
         refusal("live activities", "use /api/push/live-activity")),
     Route("GET", "/templates", refusal("templates", "use /api/events")),
     Route("POST", "/templates", refusal("templates", "use /api/events")),
+    Route("POST", "/apps/{app_id}/journeys/{journey_id}/duplicate", refusal("journeys")),
+    Route("GET", "/apps/{app_id}/journeys/{journey_id}/stats", refusal("journeys")),
+    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}/nodes/{node_id}", refusal("journeys")),
+    Route("GET", "/templates/{template_id}", refusal("templates", "use /api/events")),
+    Route("PATCH", "/templates/{template_id}", refusal("templates", "use /api/events")),
+    Route("DELETE", "/templates/{template_id}", refusal("templates", "use /api/events")),
+    Route("POST", "/templates/{template_id}/copy_to_app", refusal("templates", "use /api/events")),
+    Route(
+        "GET", "/apps/{app_id}/auth/tokens",
+        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
+    Route(
+        "POST", "/apps/{app_id}/auth/tokens",
+        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
+    Route(
+        "PATCH", "/apps/{app_id}/auth/tokens/{token_id}",
+        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
+    Route(
+        "DELETE", "/apps/{app_id}/auth/tokens/{token_id}",
+        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
+    Route(
+        "POST", "/apps/{app_id}/auth/tokens/{token_id}/rotate",
+        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
+    Route("POST", "/apps/{app_id}/notifications/{notification_id}/unsubscribe", refusal("e-mail")),
+    Route("GET", "/apps/{app_id}/email_analytics/delivery_metrics", refusal("e-mail")),
+    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics", refusal("e-mail")),
+    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics_timeseries", refusal("e-mail")),
+    Route(
+        "POST", "/apps/{app_id}/live_activities/{activity_id}/token",
+        refusal("live activities", "use /api/push/register")),
+    Route("GET", "/organizations/{organization_id}/audit_logs", refusal("audit logs")),
     Route("POST", "/notifications/{notification_id}/history", refusal("history")),
     Route("POST", "/notifications/{notification_id}/export_events", refusal("export_events")))
 

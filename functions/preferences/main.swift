@@ -38,7 +38,7 @@ serve(
             var changed = wanted
             changed.revision = document.preferences.revision
             if changed != document.preferences {
-                changed.revision += 1
+                changed.revision = request.time.revision(after: changed.revision)
                 document.preferences = changed
                 // If the program is killed once the change is durable, the held messages are still looked at.
                 _ = try spools.lookAgain(at: ids, now: request.time)

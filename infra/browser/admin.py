@@ -266,6 +266,14 @@ with sync_playwright() as playwright:
         expect(page.locator("#signed-in").is_hidden(), "it shows more")
         said.clear()  # the browser's own line about 401
 
+    @step("a key that was copied with an invisible character is refused in words, and not sent")
+    def _():
+        page.locator("#key").fill(f"{KEY}\u200b")
+        before = len(asked)
+        page.keyboard.press("Enter")
+        page.locator("#problem", has_text="U+200B").wait_for(timeout=5000)
+        expect(len(asked) == before, asked[before:])
+
     @step("with the keyboard alone one signs in, and everything works")
     def _():
         page.locator("#key").focus()
@@ -379,6 +387,27 @@ with sync_playwright() as playwright:
         page.locator("#refresh").click()
         page.locator("#problem", has_text="The server does not answer.").wait_for()
         context.set_offline(False)
+        said.clear()
+
+    @step("a server that says nothing is waited for in words, and given up")
+    def _():
+        page.evaluate("() => { const timeout = AbortSignal.timeout; AbortSignal.timeout = ms => timeout.call(AbortSignal, ms / 10) }")
+        for begun in (False, True):
+            if begun:  # the answer begins, and never ends
+                page.evaluate("""() => {
+                    const ask = fetch
+                    window.fetch = async (address, options) => {
+                        const answer = new Response(new ReadableStream({start: body => options.signal?.addEventListener("abort", () => body.error(options.signal.reason))}))
+                        return String(address).includes("status") ? answer : ask(address, options)
+                    }
+                }""")
+            else:
+                page.route("**/api/status", lambda route: None)
+            page.locator("#refresh").click()
+            page.locator("#status", has_text="Waiting for the server").wait_for(timeout=2000)
+            page.locator("#problem", has_text="The server does not answer.").wait_for(timeout=10_000)
+            expect(text("#status") == "", text("#status"))
+            page.unroute("**/api/status")
         said.clear()
 
     @step("signed out, nothing is left in the tab")

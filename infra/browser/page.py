@@ -42,7 +42,7 @@ FAKE = """
     const kept = localStorage.getItem.bind(localStorage)
     const subscription = () => kept("fake") && {
         endpoint: JSON.parse(kept("fake")).endpoint, options: {applicationServerKey: null}, toJSON: () => JSON.parse(kept("fake")),
-        unsubscribe: async () => { localStorage.removeItem("fake"); return true },
+        unsubscribe: async () => { await window.removal; localStorage.removeItem("fake"); return true },
     }
     PushManager.prototype.getSubscription = async () => subscription() || null
     PushManager.prototype.subscribe = async options => {
@@ -118,13 +118,13 @@ def seen(name):
     chromium.looks(name)
 
 
-def kept():
-    """This browser's registration, as the worker has it."""
-    return page.evaluate("async () => (await (await caches.open('account')).match(new URL('registration', location.href).href)).json()")
+def kept(tab=None):
+    """The browser's registration, as the worker has it."""
+    return (tab or page).evaluate("async () => (await (await caches.open('account')).match(new URL('registration', location.href).href)).json()")
 
 
-def devices():
-    with urllib.request.urlopen(urllib.request.Request(f"{home}api/devices", headers={"X-API-Key": key}), timeout=10) as answer:
+def devices(of=key):
+    with urllib.request.urlopen(urllib.request.Request(f"{home}api/devices", headers={"X-API-Key": of}), timeout=10) as answer:
         return json.load(answer)["data"]
 
 
@@ -590,23 +590,25 @@ with sync_playwright() as playwright:
         page.reload()
         until(lambda: "are on" in text("#browser-state"), text("#browser-state"))
 
+    def entry(number, outcome="accepted"):
+        return {"id": f"n{number}", "at": f"2026-11-26T07:{number:02}:00.000Z", "kind": "message", "platform": "web", "device": None, "deviceName": f"No {number}",
+                "outcome": outcome, "reason": None, "explanation": "x"}
+
+    def answer_history(route, stored):
+        """Answers a page of the history as the server does: the one after an entry."""
+        after = re.search(r"after=(\w+)", route.request.url)
+        start = [one["id"] for one in stored].index(after[1]) + 1 if after else 0
+        found = stored[start:start + 20]
+        route.fulfill(json={"success": True, "notifications": found, "next": found[-1]["id"] if start + 20 < len(stored) else None, "stopped": False})
+
+    rows = page.locator("#history li")
+    names = lambda: re.findall(r"No (\d+)", text("#history"))
+    pushed = "navigator.serviceWorker.dispatchEvent(new MessageEvent('message', {data: 'pushed'}))"
+
     @step("a push that arrives leaves the history that was loaded")
     def _():
-        def entry(number, outcome="accepted"):
-            return {"id": f"n{number}", "at": f"2026-11-26T07:{number:02}:00.000Z", "kind": "message", "platform": "web", "device": None, "deviceName": f"No {number}",
-                    "outcome": outcome, "reason": None, "explanation": "x"}
-
         stored = [entry(number) for number in range(45, 0, -1)]
-
-        def answer(route):
-            start = int((re.search(r"after=(\d+)", route.request.url) or [0, 0])[1])
-            end = start + 20
-            route.fulfill(json={"success": True, "notifications": stored[start:end], "next": str(end) if end < len(stored) else None, "stopped": False})
-
-        rows = page.locator("#history li")
-        names = lambda: re.findall(r"No (\d+)", text("#history"))
-        pushed = "navigator.serviceWorker.dispatchEvent(new MessageEvent('message', {data: 'pushed'}))"
-        page.route("**/api/notifications?*", answer)
+        page.route("**/api/notifications?*", lambda route: answer_history(route, stored))
         page.reload()
         until(lambda: rows.count() == 20, rows.count())
         for wanted in (40, 45):
@@ -628,6 +630,30 @@ with sync_playwright() as playwright:
         page.evaluate(pushed)
         until(lambda: names()[0] == "59", names())
         expect(rows.count() == 20 and page.locator("#history-more").is_visible(), rows.count())
+        page.unroute("**/api/notifications?*")
+
+    @step("a push that arrives during a press for older entries is shown, and so are they")
+    def _():
+        stored, held = [entry(number) for number in range(45, 0, -1)], []
+        is_held = lambda address: False
+        page.route("**/api/notifications?*", lambda route: held.append(route) if is_held(route.request.url) else answer_history(route, stored))
+        page.goto(link)
+        page.reload()
+        until(lambda: rows.count() == 20, rows.count())
+        press = lambda: page.click("#history-more")
+        push = lambda: page.evaluate(pushed)
+        # Each of the two is the one whose answer comes last.
+        for first, second, is_held, count in ((press, push, lambda address: "after=" in address, 41), (push, press, lambda address: "after=" not in address, 47)):
+            stored.insert(0, entry(len(stored) + 1))
+            before = rows.count()
+            first()
+            until(lambda: held, "nothing is asked")
+            second()
+            until(lambda: rows.count() > before, rows.count())
+            answer_history(held.pop(), stored)
+            until(lambda: rows.count() == count, f"{rows.count()} entries instead of {count}: {names()}", 10)
+            expect(names() == [str(number) for number in range(len(stored), len(stored) - count, -1)], names())
+        expect(page.locator("#history-more").is_hidden(), "older ones are offered")
         page.unroute("**/api/notifications?*")
 
     @step("the history shows what this page does not know yet by its raw word")
@@ -729,6 +755,7 @@ with sync_playwright() as playwright:
         until(lambda: "Waits for the end of your mute" in text("#status"), text("#status") + text("#problem"))
         page.click("#unmute")
         until(lambda: text("#mute-state") == "", text("#problem"))
+        until(lambda: "saved" in text("#status"), "a screen reader says nothing", 5)
 
     @step("80 games, each with a board")
     def _():
@@ -1327,6 +1354,7 @@ with sync_playwright() as playwright:
             opened.click("#turn-on")
             says(opened, "#browser-state", "are on")
             says(opened, "#devices", "This browser")
+            says(opened, "#status", "are on")  # else it is said after the next press
         return opened
 
     def shown(opened, selector):
@@ -1382,6 +1410,71 @@ with sync_playwright() as playwright:
             if next_one:
                 says(opened, "#browser-state", "are off")
             opened.context.close()
+
+    @step("a slow sign-out leaves the next sign-in's notifications alone, also another tab's")
+    def _():
+        for next_player, is_elsewhere in (("77", False), (player, False), ("77", True)):
+            opened = with_push()
+            next_key = new_key(next_player)
+            opened.evaluate("() => { window.removal = new Promise(done => { window.remove = done }) }")
+            opened.click("#sign-out")
+            opened.locator("#signed-out").wait_for()
+            tab = opened.context.new_page() if is_elsewhere else opened
+            if is_elsewhere:
+                tab.goto(home)
+            tab.evaluate("hash => { location.hash = hash }", f"#key={next_key}&player={next_player}")
+            tab.locator("#turn-on").click()
+            tab.wait_for_timeout(1000)  # what does not wait for the sign-out, is done at once
+            opened.evaluate("window.remove()")
+            says(tab, "#status", "are on")
+            tab.wait_for_timeout(2000)  # as above
+            tab.reload()
+            tab.locator("#devices li").first.wait_for()
+            expect("are on" in shown(tab, "#browser-state"), f"player {next_player}: {shown(tab, '#browser-state')}")
+            expect(kept(tab)["id"] in [one["id"] for one in devices(next_key)], f"player {next_player}: the server does not know it")
+            opened.context.close()
+
+    @step("a removal leaves another player's registration")
+    def _():
+        opened = with_push()
+        before = kept(opened)
+        opened.evaluate("""async account => {
+            const [{turnOff}, {Client}] = await Promise.all([import("./browser.js"), import("./turnstone.js")])
+            await turnOff(new Client(account))
+        }""", {"key": new_key("77"), "player": "77"})
+        expect("account" in opened.evaluate("caches.keys()") and kept(opened) == before, "it is forgotten")
+        expect(opened.evaluate("localStorage.getItem('fake')") is not None, "the subscription is lost")
+        opened.context.close()
+
+    @step("what a page could not remove when it was opened, it removes the next time, and nothing breaks")
+    def _():
+        opened, errors = with_push(), []
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        opened.add_init_script("if (sessionStorage.broken) ServiceWorkerContainer.prototype.getRegistration = async () => { throw new Error('broken') }")
+        opened.evaluate("next => { localStorage.setItem('account', next); sessionStorage.broken = true }", json.dumps({"key": new_key("77"), "player": "77"}))
+        opened.reload()
+        opened.locator("#devices li").first.wait_for()
+        opened.wait_for_timeout(1000)  # what breaks, breaks at once
+        expect(not errors, errors)
+        opened.evaluate("sessionStorage.clear()")
+        opened.reload()
+        until(lambda: opened.evaluate("localStorage.getItem('fake')") is None, "the subscription is still there", 10)
+        opened.context.close()
+
+    @step("another tab shows when notifications are turned on and off")
+    def _():
+        opened = with_push(is_on=False)
+        tab = opened.context.new_page()
+        tab.goto(home)
+        tab.locator("#turn-on").wait_for()
+        tab.locator("#devices li").first.wait_for()
+        opened.click("#turn-on")
+        says(tab, "#browser-state", "are on")
+        says(tab, "#devices", "This browser")
+        opened.click("#turn-off")
+        says(tab, "#browser-state", "are off")
+        until(lambda: "This browser" not in shown(tab, "#devices"), shown(tab, "#devices"))
+        opened.context.close()
 
     def untried():
         """A browser of its own whose page could not try the link, but can now. Returns the page."""
@@ -1552,6 +1645,18 @@ with sync_playwright() as playwright:
         page.locator("details").first.wait_for()
         page.locator("summary").first.click()
         seen("reference")
+
+    @step("the reference pages ask for nothing that is not there")
+    def _():
+        for name in ("", "client.html"):
+            # A browser remembers which icons there are not.
+            fresh, errors = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"]), []
+            opened = fresh.new_page()
+            opened.on("console", lambda message: errors.append(f"{message.location['url']}: {message.text}") if message.type == "error" else None)
+            opened.goto(f"{home}reference/{name}")
+            opened.wait_for_timeout(2000)  # the icon is asked for last
+            fresh.close()
+            expect(not errors, errors)
 
     @step("a link's key is revoked if the player says so")
     def _():

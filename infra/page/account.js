@@ -39,16 +39,26 @@ const isKey = text => /^[0-9a-f]{64}$/.test(text)
 
 const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
-/// This browser's registration, if it has one: {id, endpoint, key, player, name, title, body}. The worker shows the texts for a push
-/// that cannot be read.
-export async function registration() {
+/// The account's registration in this browser, if there is one: {id, endpoint, key, player, name, title, body}. The worker shows
+/// the texts for a push that cannot be read.
+export async function registration(account) {
   try {
-    return await (await caches.match(recordAddress, {cacheName: place}))?.json()
+    const found = await (await caches.match(recordAddress, {cacheName: place}))?.json()
+    return found?.player === account?.player ? found : null
   } catch {
     return null
   }
 }
 
-export const keepRegistration = async record => (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
+/// Its id is in localStorage, too: other tabs see it change.
+const idPlace = `${place} id`
 
-export const forgetRegistration = async () => window.caches?.delete(place)
+export async function keepRegistration(record) {
+  await (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
+  localStorage[idPlace] = record.id
+}
+
+export async function forgetRegistration() {
+  await caches.delete(place)
+  delete localStorage[idPlace]
+}

@@ -12,8 +12,8 @@ export function position({width, height, black = "", white = "", first = "black"
     const x = coordinate(pair[offset]), y = coordinate(pair[offset + 1])
     return x >= 0 && x < width && y >= 0 && y < height ? y * width + x : -1
   }
+  /// Beyond the board, points are undefined.
   const near = point => [point % width > 0 ? point - 1 : -1, point % width < width - 1 ? point + 1 : -1, point - width, point + width]
-    .filter(one => one >= 0 && one < points.length)
   /// Takes a group off the board if it has no liberty.
   const capture = start => {
     const group = new Set([start])
@@ -59,8 +59,8 @@ export function board(game) {
   const black = stones(1), white = stones(2)
   const image = draw("svg", {viewBox: `0.3 0.3 ${width + 0.4} ${height + 0.4}`, class: "board", role: "img",
     "aria-label": text("games.board", {moves: game.moves.length / 2, black: black.length, white: white.length})})
-  image.append(draw("path", {class: "lines", d: lines}), draw("path", {class: "black", d: dots(black)}),
-    draw("path", {class: "white", d: dots(white)}))
-  if (last >= 0) image.append(draw("path", {class: "last", d: dots([last])}))
+  for (const [name, d] of [["lines", lines], ["black", dots(black)], ["white", dots(white)], ["last", dots(last < 0 ? [] : [last])]]) {
+    image.append(draw("path", {class: name, d}))
+  }
   return image
 }

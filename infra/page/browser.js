@@ -27,15 +27,15 @@ export async function worker() {
   return navigator.serviceWorker.ready
 }
 
-/// Whether the subscription is the player's registered one. A new one may have been refused.
+/// True if the subscription is the player's registered one. A new one may have been refused.
 export async function isOn() {
-  const record = await registration(), own = record && record.player === account()?.player && obstacle() === null && await subscribed()
-  return Boolean(own) && (record.endpoint ?? own.endpoint) === own.endpoint
+  const record = await registration(account()), own = record && obstacle() === null && await subscribed()
+  return own && (record.endpoint ?? own.endpoint) === own.endpoint
 }
 
 /// This page's own: the browser would give that of the root, too.
 async function subscribed() {
-  const found = await navigator.serviceWorker?.getRegistration()
+  const found = await navigator.serviceWorker.getRegistration()
   return found?.scope === new URL(".", location).href ? found.pushManager?.getSubscription() : null
 }
 
@@ -49,17 +49,17 @@ export async function turnOn(client) {
 }
 
 /// Registers again. Answers whether the device has another id now.
-export const renew = client => inTurn(async () => obstacle() === null && (await registration())?.player === client.account.player
-  && await subscribed() && subscribe(client))
+export const renew = client => inTurn(async () => obstacle() === null && await registration(client.account) && await subscribed() && subscribe(client))
 
-/// The player's devices. A browser that was removed elsewhere forgets its registration: a renewal would undo that.
+/// The player's devices, and this browser's registration. One that was removed elsewhere is forgotten: a renewal would undo
+/// that.
 export const listed = client => inTurn(async () => {
-  const devices = await client.devices(), own = await registration()
-  if (own?.player === client.account.player && !devices.some(({id}) => id === own.id)) await forget()
-  return devices
+  const devices = await client.devices(), own = await registration(client.account)
+  if (own && !devices.some(({id}) => id === own.id)) await forget()
+  return [devices, own]
 })
 
-/// One at a time, also of other tabs and the worker: a renewal under way would subscribe again after turnOff.
+/// What touches the subscription or its record: one at a time in the order of the calls, also of other tabs and the worker.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
@@ -81,8 +81,8 @@ async function subscribe(client) {
     // AbortError: it reaches no push service.
     throw new Obstacle(`browser.${{NotAllowedError: "denied", AbortError: "noService"}[error.name] ?? "unsupported"}`)
   }
-  const earlier = await registration(), name = browserName()
-  const leave = async () => earlier?.player === client.account.player && client.unregister(earlier.id)
+  const earlier = await registration(client.account), name = browserName()
+  const leave = async () => earlier && client.unregister(earlier.id)
   let id
   try {
     id = await client.register(subscription, name).catch(async failure => {
@@ -116,28 +116,28 @@ function inTime(promise) {
   return Promise.race([promise, late])
 }
 
-/// Removes the registration and the subscription, now and after a renewal that is under way. If the server cannot be
-/// reached, the push service tells it later.
+/// Removes the player's registration and subscription at once, and again after a renewal that is under way. What begins later
+/// waits for both. If the server cannot be reached, the push service tells it later.
 export async function turnOff(client) {
-  const record = await registration()
-  await forget()
-  await navigator.clearAppBadge?.().catch(() => {})
+  const remove = async () => {
+    const own = await registration(client.account)
+    if (own) await forget()
+    return own
+  }
+  const atOnce = remove()
+  navigator.clearAppBadge?.().catch(() => {})
   await inTurn(async () => {
-    const renewed = await registration()
-    await forget()
-    for (const own of [record, renewed]) if (own) await client.unregister(own.id)
+    for (const own of [await atOnce, await remove()]) if (own) await client.unregister(own.id)
   })
 }
 
-/// Removes what is not the player's: a sign-out was cut off.
-export const tidy = () => inTurn(async () => {
-  const record = await registration()
-  if (record && record.player !== account()?.player) await forget()
-})
+/// Removes what is not the player's, or has no record: something was cut off.
+export const tidy = () => inTurn(async () => await registration(account()) || forget()).catch(() => {})
 
+/// A subscription that stays is left to `tidy`.
 async function forget() {
   await forgetRegistration()
-  await (await subscribed())?.unsubscribe()
+  await subscribed().then(own => own?.unsubscribe()).catch(() => {})
 }
 
 function base64url(bytes) {

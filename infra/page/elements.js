@@ -21,14 +21,15 @@ export function tell(status, problem = "") {
   the("problem").textContent = problem
 }
 
-let words, waiting, owner, works = 0
+let words, waiting, owner, said, works = 0
 
 /// Sets how an error, and a wait, are put into words, and whose a press is: each page has its own way.
 export const putWords = (...own) => { [words, waiting, owner] = own }
 
 /// Runs work, and says meanwhile that it waits.
 export async function meanwhile(work) {
-  const status = the("status"), said = status.textContent = waiting()
+  const status = the("status")
+  status.textContent = said = waiting()
   works += 1
   try {
     return await work()

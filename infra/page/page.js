@@ -5,7 +5,7 @@ import {copy, isApple, isOn, listed, obstacle, renew, tidy, turnOff, turnOn, wor
 import {showDevices} from "./devices.js"
 import {button, latest, make, meanwhile, onClick, onSubmit, putWords, tell, the} from "./elements.js"
 import {showGames} from "./games.js"
-import {forgetHistory, outcomeText, showHistory} from "./history.js"
+import {forgetHistory, outcomeText, showHistory, showMore} from "./history.js"
 import {forgetPreferences, preparePreferences, showMute, showPreferences} from "./preferences.js"
 import {failureText, language, languages, Obstacle, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
@@ -24,7 +24,7 @@ putWords(failure => {
 
 let client = null
 
-/// The parts that could not be shown, and why. Each look asks for them again.
+/// The parts that could not be shown, and why.
 const missing = new Map()
 
 /// Says so in #problem, while nothing else is there: what a press caused stays.
@@ -37,17 +37,17 @@ function complain() {
   if (complaint.firstChild?.data !== words) {
     complaint.replaceChildren(words, " ", button(text("again"), () => {
       the("main").focus()
-      return lookAgain()
+      return load(look)
     }))
   }
   if (!the("problem").firstChild) the("problem").append(complaint)
 }
 
-/// Asks for parts of the page.
+/// Asks for parts, and for those that are missing.
 async function load(...parts) {
   const asking = client
   if (!asking) return
-  await Promise.all(parts.map(async part => {
+  await Promise.all([...new Set([...parts, ...missing.keys()])].map(async part => {
     await part(asking).then(isLate => isLate || asking !== client || missing.delete(part), failure => {
       if (asking === client) missing.set(part, failure)
       showBrowser()
@@ -55,8 +55,6 @@ async function load(...parts) {
     complain()
   }))
 }
-
-const lookAgain = () => load(...new Set([look, ...missing.keys()]))
 
 async function showBrowser() {
   const on = await isOn()
@@ -81,7 +79,7 @@ const look = latest(client => client.diagnostics(), found => {
 const putLanguage = latest(client => client.setLanguage(language))
 
 async function listDevices(asking) {
-  const devices = await listed(asking), own = await registration()
+  const [devices, own] = await listed(asking)
   if (asking !== client) return
   showDevices(devices, own?.id, remove)
   await showBrowser()
@@ -94,7 +92,7 @@ const renewal = latest(async client => {
 })
 
 async function remove(id, client) {
-  const isOwn = (await registration())?.id === id
+  const isOwn = (await registration(client.account))?.id === id
   await (isOwn ? turnOff(client) : client.unregister(id))
   await listDevices(client)
   the("main").focus()
@@ -104,7 +102,7 @@ async function remove(id, client) {
 /// Sends a real push to this browser, and answers what its receipt says.
 async function test(asking) {
   const send = async () => {
-    const own = await registration()
+    const own = await registration(asking.account)
     if (!own) throw new Obstacle("browser.off")
     return asking.sendTest(own.id, language)
   }
@@ -148,7 +146,7 @@ async function show() {
   }
   // What is typed into the preferences stays.
   showMute()
-  await meanwhile(() => load(...new Set([look, showHistory, renewal, ...(isOther ? [showPreferences] : missing.keys())])))
+  await meanwhile(() => load(look, showHistory, renewal, ...(isOther ? [showPreferences] : [])))
 }
 
 /// Takes the account of a link or a key. A browser that is signed in asks before it changes the player: the link may be
@@ -221,12 +219,12 @@ async function start() {
     return text("browser.on")
   })
   onClick("turn-off", async client => {
-    await turnOff(client).finally(showBrowser)
+    await turnOff(client)
     await listDevices(client)
     return text("browser.off")
   })
   onClick("test", test)
-  onClick("history-more", client => showHistory(client, true))
+  onClick("history-more", showMore)
   onClick("copy-link", client => {
     client.account.isOwn = the("revoke").checked = false
     keepAccount(client.account)
@@ -244,10 +242,10 @@ async function start() {
     await signInByAddress()
     await show()
   }
-  const refresh = () => !document.hidden && lookAgain()
+  const refresh = () => !document.hidden && load(look)
   navigator.serviceWorker?.addEventListener("message", () => load(look, showHistory))
   document.onvisibilitychange = refresh
-  window.onstorage = event => (event.key ?? place) === place && show()
+  window.onstorage = event => (event.key ?? place).startsWith(place) && show()
   setInterval(refresh, lookEvery)
   await signInByAddress()
   await Promise.all([show(), worker().catch(() => {})])

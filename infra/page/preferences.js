@@ -40,9 +40,9 @@ export function preparePreferences() {
     return text("wanted.saved")
   })
   const mute = (id, until) => onClick(id, async client => {
-    await save(client, {mutedUntil: until()?.toISOString().replace(/\.\d+Z$/, "Z") ?? null})
+    await save(client, {mutedUntil: until()})
     showMute()  // what is being changed in the form stays
-    return the("mute-state").textContent
+    return the("mute-state").textContent || text("wanted.saved")
   })
   mute("mute-hour", () => new Date(Date.now() + 3600_000))
   mute("mute-morning", morning)
@@ -59,7 +59,7 @@ function morning() {
 
 function showForm() {
   const {kinds = {}, quietHours} = current.preferences
-  the("kinds").replaceChildren(...["turn", ...Object.keys(kinds).filter(kind => kind !== "turn").sort()].map(kind => {
+  the("kinds").replaceChildren(...[...new Set(["turn", ...Object.keys(kinds).sort()])].map(kind => {
     const box = make("input", {type: "checkbox", name: kind, checked: kinds[kind] !== false})
     const name = make("span", {}, kind)
     if (kind === "turn") name.textContent = text(name.dataset.text = "games.waiting")
@@ -80,9 +80,7 @@ export function showMute() {
   the("unmute").hidden = !isMuted
 }
 
-function enableTimes() {
-  for (const id of ["quiet-from", "quiet-to", "quiet-zone"]) the(id).disabled = !the("quiet").checked
-}
+const enableTimes = () => { the("times").disabled = !the("quiet").checked }
 
 /// Kinds that are not listed are wanted, but one that was listed stays in the list.
 function chosenKinds() {

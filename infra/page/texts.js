@@ -8,32 +8,20 @@ const table = new Map(phrases.trim().split("\n\n").map(block => block.split("\n"
 
 export let language = "en"
 
-export function want(name) {
-  wanted = name
-  try {
-    localStorage.setItem("language", name)
-  } catch {
-    // It holds until the page is closed.
-  }
-}
-
-let wanted
+let storage = {}
 try {
-  wanted = localStorage.getItem("language")
+  storage = localStorage
 } catch {
-  // The browser's own language will do.
+  // The choice holds until the page is closed.
 }
 
-/// The wanted language if there is one, else the first of the browser's that is known.
-function choose() {
-  for (const name of [wanted ?? "", ...navigator.languages]) {
-    if (name in languages) return name
-    const base = name.split("-")[0]
-    if (base === "zh") return "zh-Hans"
-    if (base in languages) return base
-  }
-  return "en"
-}
+export const want = name => { storage.language = name }
+
+const base = name => name.split("-")[0]
+
+/// The wanted language, else the first of the browser's that is known.
+const choose = () => [storage.language ?? "", ...navigator.languages, "en"]
+  .map(name => Object.keys(languages).find(one => base(one) === base(name))).find(Boolean)
 
 export function showTexts() {
   language = choose()

@@ -78,9 +78,8 @@ self.addEventListener("push", event => {
 
 /// Only web addresses are opened; anything else opens the page.
 function target(address) {
-  if (!isText(address)) return scope
   try {
-    const url = new URL(address, scope)
+    const url = new URL(isText(address) ? address : "", scope)
     if (url.protocol === "https:" || url.origin === self.location.origin) return url.href
   } catch {
     // Handled below.

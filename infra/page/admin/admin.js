@@ -7,6 +7,8 @@ import {events, timeline} from "./timeline.js"
 const place = "turnstone-server-key"
 /// How often the page asks, if it is told to.
 const every = 30_000
+/// How long it waits for an answer.
+const patience = 30_000
 
 class Failure extends Error {
     constructor(status, sentence) {
@@ -15,16 +17,24 @@ class Failure extends Error {
     }
 }
 
-const key = () => sessionStorage.getItem(place)
+const key = () => sessionStorage.getItem(place) ?? ""
 
 async function ask(path, own = key()) {
-    let response
+    const [foreign] = own.match(/[^ -~]/u) ?? []
+    if (foreign) {
+        const code = foreign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")
+        throw new Failure(0, `The server key contains the character U+${code}. A key has printable ASCII characters only. Copy it again.`)
+    }
+    let response, answer
     try {
-        response = await fetch(`../api/status${path}`, {headers: {Authorization: `Key ${own}`}, cache: "no-store", credentials: "omit"})
+        response = await fetch(`../api/status${path}`, {
+            headers: {Authorization: `Key ${own}`}, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(patience),
+        })
+        const text = await response.text()
+        answer = JSON.parse(text.startsWith("{") ? text : "{}")
     } catch {
         throw new Failure(0, "The server does not answer. Check the network, and that nginx and fcgiwrap run.")
     }
-    const answer = await response.json().catch(() => ({}))
     if (response.ok && answer.success) return answer
     const words = {
         401: "The server key is wrong.", 404: answer.error ?? "There is no such program on this server.",
@@ -39,7 +49,7 @@ function failed(error) {
     return error.message
 }
 
-putWords(failed, () => "", () => null)
+putWords(failed, () => "Waiting for the server…", () => null)
 
 let asked = 0
 
