@@ -205,13 +205,12 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Reads the content, if no program is changing it at this moment and nothing is wrong with it.
+    /// Reads the content, if no program is changing it at this moment and nothing is wrong with it. A copy that an
+    /// operator has put beside an emptied lock may show devices that are another's by now.
     ///
     /// - Returns: `nil` if ``holding(_:)`` must find out more.
     package func readIfIdle() throws(Failure) -> Content? {
         try Lock.holdingIfFree(lock) { (committed) throws(Failure) in
-            // An operator may have put a copy in place.
-            if committed > 0, try Lock.isEmptied(lock) { return nil }
             let bytes = try bytes()
             guard let bytes, let stored = try Stored<Content>(bytes, path),
                 stored.revision >= committed

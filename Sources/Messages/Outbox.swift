@@ -63,7 +63,8 @@ package struct Outbox {
     /// - Throws: unacceptable if that was a different request.
     package func repeated(_ once: IdempotencyKey) throws(Failure) -> Sent? {
         try state.messages.holding(once.text) { () throws(Failure) in
-            let (id, record) = try state.messages.lookUp(key: once.text, at: now)
+            let (id, record) = try state.messages.lookUp(
+                key: once.text, at: now, isClaiming: false)
             guard let record else { return nil }
             return try repeated(record, id, once)
         }

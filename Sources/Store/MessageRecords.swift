@@ -31,11 +31,11 @@ package struct MessageRecords {
     /// The id for the message of a request with an idempotency key, and the message's record if the key was
     /// used in the last 24 hours. The caller must hold the key's lock.
     ///
-    /// A new id is on disk before this returns. So a request that is repeated because its program was killed
-    /// before the record was written gets the same id, even on another day.
+    /// - Parameter isClaiming: whether a new id is on disk before this returns. So a request that is repeated because
+    ///   its program was killed before the record was written gets the same id, even on another day.
     @export(interface)
     package func lookUp(
-        key: String, at now: Timestamp
+        key: String, at now: Timestamp, isClaiming: Bool = true
     ) throws(Failure) -> (id: String, record: MessageRecord?) {
         // Later days too: the clock may have been set back.
         let recent = try recentDays(at: now)
@@ -53,7 +53,7 @@ package struct MessageRecords {
         }
         let today = CalendarDate(now).dayText
         let id = id(key: key, on: today)
-        try writeClaim(of: id, on: today, at: now)
+        if isClaiming { try writeClaim(of: id, on: today, at: now) }
         return (id, nil)
     }
 
