@@ -213,6 +213,8 @@ import Turnstone
             switch dice.next(below: 10) {
             case 0...4:
                 let number = 1 + Int(dice.next(below: 4))
+                // Of two claims of one millisecond, nothing tells which was later.
+                try world.advance(seconds: 1)
                 if dice.next(below: 3) == 0 {
                     let claim = try world.start(
                         "push-register", world.registering(token(number), of: user))
@@ -238,6 +240,8 @@ import Turnstone
                 // It looks for the user in all indices.
                 for number in owner.keys where owner[number] == user { owner[number] = "" }
                 listed[user] = nil
+                // Erased users must not be brought back (FORMAT.md); `broughtBack` is about what happens then.
+                copies.removeAll { $0.user == user }
             case 6, 7:
                 guard let text = world.state.read(Self.documents[user]!) else { continue }
                 copies.append((user, listed[user] ?? [], text))
