@@ -82,7 +82,7 @@ private func erase(
         to: user, looks.players, state, spools, at: now, log)
     try resume()
     let sent = try elections.eraseClosedReceipts(of: user) { log.failure($0) }
-    var erased = try state.eraseTraces(of: user, devices) { log.failure($0) }
+    var erased = try state.eraseTraces(of: user, devices, at: now) { log.failure($0) }
     erased.devices = devices.count
     erased.files += looks.players.count + sent.damaged
     guard !sent.isUnfinished else {

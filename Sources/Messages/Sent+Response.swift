@@ -13,16 +13,17 @@ extension Request {
     package func send(
         once key: IdempotencyKey?, _ read: () throws(Failure) -> (Message, Audience)
     ) throws(Failure) -> Response {
-        if let key {
+        guard let key else {
+            let (message, audience) = try read()
             let state = try State(variables)
-            if let sent = try Outbox(state, now: time).repeated(key) {
-                return sent.response(to: self, state)
-            }
+            return try Outbox(state, now: time).send(message, to: audience, once: nil)
+                .response(to: self, state)
         }
-        let (message, audience) = try read()
         let state = try State(variables)
-        return try Outbox(state, now: time).send(message, to: audience, once: key)
-            .response(to: self, state)
+        let outbox = Outbox(state, now: time)
+        if let sent = try outbox.repeated(key) { return sent.response(to: self, state) }
+        let (message, audience) = try read()
+        return try outbox.send(message, to: audience, once: key).response(to: self, state)
     }
 }
 

@@ -93,9 +93,9 @@ package struct Subscriptions {
         }
     }
 
-    package func delete(_ id: String) throws(Failure) -> Response {
+    package func delete(_ id: String, at time: Timestamp) throws(Failure) -> Response {
         // Players may share it.
-        try state.registry.remove(find(id).device.token)
+        try state.registry.remove(find(id).device.token, at: time)
         return Response(status: 202, body: [:])
     }
 

@@ -74,13 +74,16 @@ extension Registry {
 
     /// Seconds.
     private static let turn: Int64 = 30
-    /// A prime number: whatever the distance between two runs, each folder is the first one some day.
-    private static let turns: Int64 = 257
+    /// A prime number: whatever the distance between two runs, each turn comes in 67 of them.
+    private static let turns: Int64 = 67
 
-    /// The folders of `users/` that have their turn. Every half minute others do: each is one of four after 32
-    /// minutes, and the first one after a little over two hours.
+    /// The folders of `users/` that have their turn: each is one of four every 34 minutes. Which one is the first
+    /// differs from round to round, also for those rounds in which a program that runs seldom meets them.
     static func foldersToReconcile(at now: Timestamp) -> [UInt8] {
-        (0..<4).compactMap { UInt8(exactly: (now.seconds / turn * 4 + $0) % turns) }
+        let (round, turn) = (now.seconds / turn).quotientAndRemainder(dividingBy: turns)
+        guard turn < 64 else { return [] }
+        let first = Int64(UInt64.start(ofRound: round).place(among: 4))
+        return (0..<4).map { UInt8(turn * 4 + (first + $0) % 4) }
     }
 
     /// Lets a user's document and the indices of the user's tokens agree again. An index gets the name that it
@@ -123,11 +126,11 @@ extension Registry {
             var holders = known
             for loser in losers { holders.endRegistration(of: loser.device) }
             try commit(holders)
-            for loser in losers {
+            for (place, loser) in losers.enumerated() {
                 let registered = loser.device.registered
                 let taken = try take(token, from: loser.user) { $0.registered == registered }
                 // Registered again at this moment: the next round sees who has it.
-                guard !taken.isEmpty else { return [] }
+                guard !taken.isEmpty else { return Array(losers[..<place]) }
             }
             guard !isLost else { return losers }
             holders.remove(Set(losers.map { $0.user }))

@@ -73,7 +73,7 @@ extension Registry {
 
     /// Removes a device from all users. A transfer that is under way ends first.
     @export(interface)
-    package func remove(_ token: DeviceToken) throws(Failure) {
+    package func remove(_ token: DeviceToken, at time: Timestamp) throws(Failure) {
         let lost = try state.tokens[token].holding {
             (known, _) throws(Failure) -> [(devices: [Device], user: UserID)] in
             var lost: [(devices: [Device], user: UserID)] = []
@@ -81,7 +81,7 @@ extension Registry {
             try end(Registration(token))
             return lost
         }
-        for (devices, user) in lost { try finishRemoval(of: devices, from: user) }
+        for (devices, user) in lost { try finishRemoval(of: devices, from: user, at: time) }
     }
 
     /// Whether a device with one of these ids is on its way from one user to another, so that nobody has it.

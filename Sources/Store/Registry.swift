@@ -10,11 +10,13 @@ import Unix
 package struct Registry {
     let state: State
 
-    /// Removes `token` from the user.
+    /// Removes `token` from the user, whose registrations before `time` are over.
     /// - Returns: whether the device was the user's.
     @export(interface)
-    package func unbind(_ token: DeviceToken, from user: UserID) throws(Failure) -> Bool {
-        try remove(token, of: user) { _ in true }
+    package func unbind(
+        _ token: DeviceToken, from user: UserID, at time: Timestamp
+    ) throws(Failure) -> Bool {
+        try remove(token, of: user, at: time) { _ in true }
     }
 
     /// Removes a device from the user.
@@ -22,8 +24,10 @@ package struct Registry {
     /// - Parameter text: its token, as the app sent it, or its id.
     /// - Throws: forbidden if only other users have the token, not found if nobody has it.
     @export(interface)
-    package func unregister(_ text: String, by user: UserID) throws(Failure) {
-        if try unbind(named: text, from: user) { return }
+    package func unregister(
+        _ text: String, by user: UserID, at time: Timestamp
+    ) throws(Failure) {
+        if try unbind(named: text, from: user, at: time) { return }
         for token in DeviceToken.all(named: text) {
             guard try users(of: token).isEmpty else {
                 throw .refused(.forbidden, "Not authorized")
@@ -37,13 +41,15 @@ package struct Registry {
     /// - Parameter text: its token, as the app sent it, or its id.
     /// - Returns: whether the device was the user's.
     @export(interface)
-    package func unbind(named text: String, from user: UserID) throws(Failure) -> Bool {
+    package func unbind(
+        named text: String, from user: UserID, at time: Timestamp
+    ) throws(Failure) -> Bool {
         // The index may name a user who no longer has the token.
         for token in DeviceToken.all(named: text) {
-            if try unbind(token, from: user) { return true }
+            if try unbind(token, from: user, at: time) { return true }
         }
         guard let device = try state.users[user].read()?.device(named: text) else { return false }
-        return try unbind(device.token, from: user)
+        return try unbind(device.token, from: user, at: time)
     }
 
     /// Removes a device that its push service reports as gone since `moment`, unless it registered later.
@@ -53,7 +59,7 @@ package struct Registry {
     package func remove(
         _ token: DeviceToken, of user: UserID, goneSince moment: Timestamp
     ) throws(Failure) -> Bool {
-        try remove(token, of: user) { $0.registered <= moment }
+        try remove(token, of: user, at: moment) { $0.registered <= moment }
     }
 
     /// Records that a push service refused a token for a reason of the token's own, unless the device
@@ -163,17 +169,20 @@ package struct Registry {
     }
 
     private func remove(
-        _ token: DeviceToken, of user: UserID, where condition: (Device) -> Bool
+        _ token: DeviceToken, of user: UserID, at time: Timestamp,
+        where condition: (Device) -> Bool
     ) throws(Failure) -> Bool {
         let removed = try take(token, from: user, where: condition)
-        try finishRemoval(of: removed, from: user)
-        if removed.isEmpty { try forgetFormer(user, of: token) }
+        try finishRemoval(of: removed, from: user, at: time)
+        if removed.isEmpty { try forgetFormer(user, of: token, at: time) }
         return !removed.isEmpty
     }
 
     /// Removes a user who does not have the token from its index, which nobody else needs: a program that removed
     /// the device may have been killed before this.
-    private func forgetFormer(_ user: UserID, of token: DeviceToken) throws(Failure) {
+    private func forgetFormer(
+        _ user: UserID, of token: DeviceToken, at time: Timestamp
+    ) throws(Failure) {
         let index = state.tokens[token]
         do throws(Failure) {
             guard try index.read()?.users.contains(user) == true,
@@ -187,7 +196,7 @@ package struct Registry {
                 // The document does not say any more when the device was registered. A transfer that has taken it
                 // from the user ends that registration itself.
                 guard try !isMoving(token: token.documentName.file) else { return }
-                holders.endRegistrations(before: .systemNow)
+                holders.endRegistrations(before: time)
             }
         } catch {
             // The device is not the user's, whatever the index says.
@@ -210,11 +219,14 @@ package struct Registry {
 
     /// Removes what else names devices that a user has just lost.
     ///
-    /// - Parameter isReplaced: whether the user has other tokens in their place.
+    /// - Parameters:
+    ///   - isReplaced: whether the user has other tokens in their place.
+    ///   - time: when an app or a push service has given them up.
     func finishRemoval(
-        of devices: [Device], from user: UserID, isReplaced: Bool = false
+        of devices: [Device], from user: UserID, isReplaced: Bool = false,
+        at time: Timestamp? = nil
     ) throws(Failure) {
-        try forget(devices, of: user, isReplaced: isReplaced)
+        try forget(devices, of: user, isReplaced: isReplaced, at: time)
         // If there is a number to hand over, the index says to whom, and is emptied afterwards.
         for device in devices where device.turnsToHandOver == nil {
             do throws(Failure) { try forgetFormerUsers(of: device.token.documentName.file) } catch {
@@ -335,9 +347,10 @@ package struct Registry {
     ///   - isReplaced: whether the user has other tokens in their place. A token that somebody else still has,
     ///     or has left a number on, keeps the user's name then: they may share the phone, and correct the
     ///     number on its icon.
+    ///   - time: registrations before this moment are over, too: the user's document may have been an older copy.
     ///   - shouldForget: whether to remove the user from this index.
     func forget(
-        _ devices: [Device], of user: UserID, isReplaced: Bool = false,
+        _ devices: [Device], of user: UserID, isReplaced: Bool = false, at time: Timestamp? = nil,
         where shouldForget: (IndexKey) -> Bool = { _ in true }
     ) throws(Failure) {
         for device in devices {
@@ -347,6 +360,7 @@ package struct Registry {
                     guard try !has(user, key) else { return }
                     if case .token = key {
                         holders.endRegistration(of: device)
+                        if let time { holders.endRegistrations(before: time) }
                         if isReplaced, try mayShare(device.token, holders, besides: user) { return }
                     }
                     holders.remove(user)

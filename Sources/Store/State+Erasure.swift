@@ -148,21 +148,28 @@ extension State {
     ///   - report: gets each file that could not be read. The others are erased all the same.
     @export(interface)
     package func eraseTraces(
-        of user: UserID, _ devices: [Device], report: @escaping (Failure) -> Void
+        of user: UserID, _ devices: [Device], at time: Timestamp,
+        report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
         var erased = Erased()
         var unreadable = Skipped(report)
-        try eraseUser(user, from: tokens, &erased, &unreadable) { (name, holders) in
+        try eraseUser(user, from: tokens, &erased, &unreadable) {
+            (name, holders) throws(Failure) in
+            // A transfer that has taken the device from the user ends that registration itself, and the user who is
+            // to get it may have no document yet.
+            guard try !registry.isMoving(token: name) else { return }
+            try removeUnknown(from: &holders)
             let device = devices.first { $0.token.documentName.file == name }
-            if let device {
-                holders.endRegistration(of: device)
-            } else {
-                // An erasure that was killed has taken it from the document.
-                holders.endRegistrations(before: .systemNow)
-            }
+            if let device { holders.endRegistration(of: device) }
+            // An erasure that was killed has taken it from the document, which may have been an older copy besides.
+            holders.endRegistrations(before: time)
         }
-        try eraseUser(user, from: activities, &erased, &unreadable)
-        try eraseUser(user, from: sessions, &erased, &unreadable)
+        try eraseUser(user, from: activities, &erased, &unreadable) {
+            (_, holders) throws(Failure) in try removeUnknown(from: &holders)
+        }
+        try eraseUser(user, from: sessions, &erased, &unreadable) {
+            (_, holders) throws(Failure) in try removeUnknown(from: &holders)
+        }
         erased.files += try eraseTransfers(to: user, &unreadable)
         var keys = 0
         try eraseFiles(keyDocuments.folder, naming: user, &erased, &unreadable) {
@@ -239,7 +246,7 @@ extension State {
     private func eraseUser<Key>(
         _ user: UserID, from indices: Shelf<Key, Holders>, _ erased: inout Erased,
         _ unreadable: inout Skipped,
-        ending end: (_ name: String, inout Holders) -> Void = { (_, _) in }
+        then: (_ name: String, inout Holders) throws(Failure) -> Void
     ) throws(Failure) {
         try eraseFiles(indices.folder, naming: user, &erased, &unreadable) {
             (name) throws(Failure) in
@@ -248,11 +255,7 @@ extension State {
                 // Checked under the index's lock, as a registration writes the index first.
                 guard try !isFound(user, in: index) else { return }
                 holders.remove(user)
-                // A transfer that has taken the device from the user ends that registration itself, and the user
-                // who is to get it may have no document yet.
-                guard try !registry.isMoving(token: name) else { return }
-                try removeUnknown(from: &holders)
-                end(name, &holders)
+                try then(name, &holders)
             }
         }
     }

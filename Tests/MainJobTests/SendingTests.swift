@@ -746,6 +746,8 @@ extension World {
 
     func unbind(_ number: Int, from name: String) throws {
         guard let user = UserID(name), let token = DeviceToken(token(number)) else { return }
-        #expect(try openState().registry.unbind(token, from: user))
+        #expect(
+            try openState().registry.unbind(
+                token, from: user, at: Timestamp(milliseconds: now)))
     }
 }

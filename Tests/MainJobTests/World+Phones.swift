@@ -29,6 +29,16 @@ extension World {
         ]
     }
 
+    /// - Returns: the answer's status.
+    @discardableResult
+    func unregisterPhone(_ number: Int, of user: String) throws -> Int {
+        let event: JSONValue = [
+            "method": "DELETE", "path": .string("/api/devices/\(token(number))"),
+            "headers": ["Authorization": .string(bearer(user))],
+        ]
+        return try Answer(event: start("devices-unregister", event).end().stdout).status
+    }
+
     func erase(_ user: String) throws {
         let event = message("DELETE", "/api/users/\(user)")
         let answer = try Answer(event: startBackend("users", event).end().stdout)

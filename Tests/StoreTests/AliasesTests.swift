@@ -129,7 +129,7 @@ import Turnstone
         members["users"] = ["ann", .string(jane.text)]
         try scratch.write(.object(members), to: index)
         let devices = try scratch.state.takeDevices(of: ann)
-        _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record($0) }
+        _ = try scratch.state.eraseTraces(of: ann, devices, at: Scratch.time) { Issue.record($0) }
         _ = try scratch.state.eraseDocument(of: ann)
         _ = try scratch.state.eraseAliases(of: ann) { Issue.record($0) }
         for file in scratch.files {

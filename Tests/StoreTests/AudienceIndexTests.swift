@@ -344,7 +344,7 @@ import Unix
         try setRole("admin", of: ann)
         let before = try #require(scratch.folder.read(file))
         _ = try scratch.state.takeDevices(of: ann)
-        _ = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
+        _ = try scratch.state.eraseTraces(of: ann, [], at: Scratch.time) { Issue.record($0) }
         _ = try scratch.state.eraseDocument(of: ann)
         // What a loss of power may bring back.
         try scratch.folder.write(before, to: file)
@@ -366,7 +366,7 @@ import Unix
         try setRole("admin", of: ann)
         #expect(try roles()["ann"] == ["admin"])
         _ = try scratch.state.takeDevices(of: ann)
-        _ = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
+        _ = try scratch.state.eraseTraces(of: ann, [], at: Scratch.time) { Issue.record($0) }
         #expect(try roles()["ann"] == nil)
     }
 
@@ -530,7 +530,9 @@ import Unix
         let anna = UserID("anna")!
         try setRole("admin", of: anna)
         _ = try scratch.state.takeDevices(of: ann)
-        let erased = try scratch.state.eraseTraces(of: ann, []) { Issue.record($0) }
+        let erased = try scratch.state.eraseTraces(of: ann, [], at: Scratch.time) {
+            Issue.record($0)
+        }
         #expect(erased.files == 1)
         #expect(try roles() == ["anna": ["admin"]])
         #expect(!lines.contains { $0.contains(#""ann""#) })

@@ -110,7 +110,7 @@ import Turnstone
         #expect(try registry.users(ofActivity: "a1") == [ann])
         #expect(try registry.users(ofSession: "s") == [ann, bob])
         #expect(try registry.users(ofActivity: "s").isEmpty)
-        #expect(try registry.unbind(DeviceToken("ab")!, from: ann))
+        #expect(try registry.unbind(DeviceToken("ab")!, from: ann, at: Scratch.time))
         #expect(try registry.users(ofActivity: "a1").isEmpty)
         #expect(try registry.users(ofSession: "s") == [bob])
         #expect(
@@ -155,7 +155,7 @@ import Turnstone
         // The same session is for everybody.
         try claim("cd", bob, activity("a2", session: "s"))
         #expect(try registry.users(ofSession: "s") == [ann, bob])
-        #expect(try registry.unbind(DeviceToken("ab")!, from: ann))
+        #expect(try registry.unbind(DeviceToken("ab")!, from: ann, at: Scratch.time))
         try claim("ef", bob, activity("a1"))
         #expect(try registry.users(ofActivity: "a1") == [bob])
     }
@@ -259,7 +259,7 @@ import Turnstone
     func watched() throws {
         let player = UserID(Scratch.player)
         try registry.bind(Scratch.token, environment: nil, to: Scratch.player, at: time)
-        #expect(try registry.unbind(Scratch.token, from: player))
+        #expect(try registry.unbind(Scratch.token, from: player, at: Scratch.time))
         try claim("ab", player, activity("a1"))
         try claim("cd", player) { $0.platform = .android }
         #expect(try !isWatched())
@@ -436,9 +436,11 @@ import Turnstone
         try stopTransfer(of: device, at: time)
         if isErased {
             let devices = try scratch.state.takeDevices(of: ann)
-            _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }
+            _ = try scratch.state.eraseTraces(of: ann, devices, at: Scratch.time) {
+                Issue.record("\($0)")
+            }
         } else {
-            #expect(try !registry.unbind(device.token, from: ann))
+            #expect(try !registry.unbind(device.token, from: ann, at: Scratch.time))
         }
         _ = try Scratch.open(scratch.folder.path)
         #expect(try devices(bob) == [device] && devices(ann).isEmpty)
@@ -516,7 +518,9 @@ import Turnstone
                         Registration(Scratch.token), for: user, at: time)
                 }
                 if round == 2 {
-                    try patiently { _ = try state.registry.unbind(Scratch.token, from: user) }
+                    try patiently {
+                        _ = try state.registry.unbind(Scratch.token, from: user, at: Scratch.time)
+                    }
                 }
             }
         }

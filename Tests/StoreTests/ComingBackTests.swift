@@ -36,7 +36,7 @@ import Turnstone
         _ = try state.eraseDocument(of: user)
         devices += try state.takeDevices(of: user)
         if steps == 0 { try comeBack() }
-        _ = try state.eraseTraces(of: user, devices) { Issue.record($0) }
+        _ = try state.eraseTraces(of: user, devices, at: Scratch.time) { Issue.record($0) }
         if steps == 1 { try comeBack() }
         _ = try state.eraseDocument(of: user)
         _ = try state.eraseAliases(of: user) { Issue.record($0) }

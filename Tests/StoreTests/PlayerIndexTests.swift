@@ -261,7 +261,9 @@ import Unix
             try look { $0.recordUnknownPlayer(at: now) }
             #expect(try due(at: now).isEmpty)
             if isGone {
-                #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
+                #expect(
+                    try scratch.state.registry.unbind(
+                        Scratch.token, from: UserID("7")!, at: Scratch.time))
             }
             try bind(7)
             #expect(try due(at: now) == [7])
@@ -273,7 +275,8 @@ import Unix
         try bind(7)
         try scratch.state.unwatch(PlayerID(number: 7)!)
         #expect(try due(at: time) == [7], "has a device")
-        #expect(try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!))
+        #expect(
+            try scratch.state.registry.unbind(Scratch.token, from: UserID("7")!, at: Scratch.time))
         try scratch.state.unwatch(PlayerID(number: 7)!)
         #expect(try due(at: time + .seconds(30)).isEmpty)
         try bind(7)
@@ -459,7 +462,7 @@ import Unix
         func erase() throws {
             for user in [UserID(player)] {
                 _ = try scratch.state.takeDevices(of: user)
-                _ = try scratch.state.eraseTraces(of: user, []) { _ in }
+                _ = try scratch.state.eraseTraces(of: user, [], at: Scratch.time) { _ in }
                 _ = try scratch.state.eraseDocument(of: user)
             }
         }
@@ -479,7 +482,7 @@ import Unix
             _ = index.claim(at: time + .minutes(2), interval: .seconds(30))
             try Lock.waiting(upTo: .milliseconds(1)) { () throws(Failure) in
                 _ = try scratch.state.takeDevices(of: UserID(player))
-                _ = try scratch.state.eraseTraces(of: UserID(player), []) { _ in }
+                _ = try scratch.state.eraseTraces(of: UserID(player), [], at: Scratch.time) { _ in }
                 _ = try scratch.state.eraseDocument(of: UserID(player))
             }
             try index.save { _ in }

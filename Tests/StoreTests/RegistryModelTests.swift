@@ -98,12 +98,14 @@ import Turnstone
                 check(device, of: candidate, among: before, place)
             case (5, _):
                 let had = model.users(of: candidate).contains(user)
-                #expect(try registry.unbind(named: candidate.text, from: user) == had, place)
+                #expect(
+                    try registry.unbind(named: candidate.text, from: user, at: Scratch.time) == had,
+                    place)
                 model.remove(candidate, of: user)
             default:
                 let id = ids["\(user.text) \(candidate.text)"] ?? candidate.token.text
                 let had = model.users(of: candidate).contains(user)
-                #expect(try registry.unbind(named: id, from: user) == had, place)
+                #expect(try registry.unbind(named: id, from: user, at: Scratch.time) == had, place)
                 model.remove(candidate, of: user)
             }
             ids = try verify(model, scratch, place)
@@ -160,7 +162,8 @@ import Turnstone
                 let time = Scratch.time + .seconds(Int64(step))
                 try patiently {
                     if Int.random(in: 0..<4, using: &random) == 0 {
-                        _ = try state.registry.unbind(named: candidate.text, from: user)
+                        _ = try state.registry.unbind(
+                            named: candidate.text, from: user, at: Scratch.time)
                     } else {
                         _ = try state.registry.claim(
                             registration(candidate, nil), for: user, at: time)

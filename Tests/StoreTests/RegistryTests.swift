@@ -35,8 +35,8 @@ import Unix
         try bind(Scratch.secondToken)
         #expect(try devices().map(\.token) == [token, Scratch.secondToken])
         #expect(try registry.users(of: token) == [id])
-        #expect(try registry.unbind(token, from: id))
-        #expect(try !registry.unbind(token, from: id))
+        #expect(try registry.unbind(token, from: id, at: Scratch.time))
+        #expect(try !registry.unbind(token, from: id, at: Scratch.time))
         #expect(try devices().map(\.token) == [Scratch.secondToken])
         #expect(try registry.users(of: token).isEmpty)
     }
@@ -46,8 +46,10 @@ import Unix
         try bind()
         try bind(token, Scratch.other)
         #expect(try registry.users(of: token) == [id, UserID(Scratch.other)])
-        #expect(try !registry.unbind(Scratch.secondToken, from: UserID(Scratch.other)))
-        #expect(try registry.unbind(token, from: id))
+        #expect(
+            try !registry.unbind(Scratch.secondToken, from: UserID(Scratch.other), at: Scratch.time)
+        )
+        #expect(try registry.unbind(token, from: id, at: Scratch.time))
         #expect(try registry.users(of: token) == [UserID(Scratch.other)])
     }
 
@@ -84,7 +86,7 @@ import Unix
     func abandoned() throws {
         try bind()
         try scratch.state.users[id].update { $0.devices[0].shownTurns = 2 }
-        #expect(try registry.unbind(token, from: id))
+        #expect(try registry.unbind(token, from: id, at: Scratch.time))
         registry.finishHandOvers()
         #expect(try scratch.state.tokens[token].read()?.shownTurns == 2)
         try bind(token, Scratch.other)
@@ -98,7 +100,7 @@ import Unix
         let other = UserID(Scratch.other)
         try scratch.state.users[id].update { $0.devices[0].shownTurns = 2 }
         try registry.recordRefusal("BadDeviceToken", of: token, of: other, isBad: true, at: time)
-        #expect(try registry.unbind(token, from: id))
+        #expect(try registry.unbind(token, from: id, at: Scratch.time))
         registry.finishHandOvers()
         #expect(try scratch.state.users[other].read()?.devices[0].shownTurns == nil)
         try bind(token, Scratch.other, at: time + .minutes(1))
@@ -177,7 +179,7 @@ import Unix
         try scratch.state.users[scratch.user].update { $0.devices = [] }
         #expect(try registry.users(of: token).isEmpty)
         try bind()
-        #expect(try registry.unbind(token, from: id))
+        #expect(try registry.unbind(token, from: id, at: Scratch.time))
         #expect(try scratch.members(Scratch.tokenFile)?["users"] == [])
     }
 

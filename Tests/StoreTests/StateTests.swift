@@ -130,7 +130,8 @@ import Unix
         #expect(try state.refusals(by: "apns", under: "b") == nil)
         #expect(try refuse([users[0]], under: "b") == 1)
         #expect(try state.refusals().map(\.users) == [1])
-        #expect(try state.eraseTraces(of: users[0], [], report: { _ in }).files == 1)
+        #expect(
+            try state.eraseTraces(of: users[0], [], at: Scratch.time, report: { _ in }).files == 1)
         #expect(try state.refusals(by: "apns", under: "b")?.users == 0)
         try state.forgetRefusals(by: "apns")
         #expect(try state.refusals().isEmpty)
@@ -149,7 +150,9 @@ import Unix
                             at: Timestamp(milliseconds: 1000))
                     }
                     guard number == 1 else { continue }
-                    _ = try patiently { try state.eraseTraces(of: user, [], report: { _ in }) }
+                    _ = try patiently {
+                        try state.eraseTraces(of: user, [], at: Scratch.time, report: { _ in })
+                    }
                 }
             }
             #expect(try state.refusals(by: "apns", under: "a")?.users == 19)

@@ -59,7 +59,9 @@ import Turnstone
         try claim("aaaa", kind)
         try claim("bbbb")
         try claim("cccc")
-        for token in ["aaaa", "bbbb"] { try scratch.state.registry.unregister(token, by: ann) }
+        for token in ["aaaa", "bbbb"] {
+            try scratch.state.registry.unregister(token, by: ann, at: Scratch.time)
+        }
         #expect(try sweep() == 0)
         age(days: 2)
         #expect(try sweep() == 2)
@@ -83,7 +85,7 @@ import Turnstone
         for number in 0..<count {
             let kind = TokenKind.liveActivity(activity: "a\(number)", session: nil)
             try claim("aaaa", kind)
-            try scratch.state.registry.unregister("aaaa", by: ann)
+            try scratch.state.registry.unregister("aaaa", by: ann, at: Scratch.time)
         }
         age(days: 2)
         var rounds: [Int] = []
@@ -112,7 +114,7 @@ import Turnstone
         for name in [first, second] {
             try claim("aaaa", .liveActivity(activity: nil, session: name.name))
         }
-        try scratch.state.registry.unregister("aaaa", by: ann)
+        try scratch.state.registry.unregister("aaaa", by: ann, at: Scratch.time)
         age(days: 2)
         let held = [first, second][place]
         let document = "sessions/\(held.hash.prefix(2))/\(held.hash).json"
@@ -130,7 +132,7 @@ import Turnstone
         for number in 0..<8 {
             let token = String(repeating: "\(number)", count: 8)
             try claim(token, .liveActivity(activity: "a-\(number)", session: "s-\(number)"))
-            try scratch.state.registry.unregister(token, by: ann)
+            try scratch.state.registry.unregister(token, by: ann, at: Scratch.time)
         }
         age(days: 62)
         #expect(try sweep(every: seconds) == 24)
@@ -149,7 +151,9 @@ import Turnstone
                 with: feed, isCarrierNew: true, isOpen: { (_) in true })
         }
         let devices = try scratch.state.takeDevices(of: ann)
-        _ = try scratch.state.eraseTraces(of: ann, devices) { Issue.record("\($0)") }
+        _ = try scratch.state.eraseTraces(of: ann, devices, at: Scratch.time) {
+            Issue.record("\($0)")
+        }
         #expect(try scratch.state.sessions[name].read() == Holders())
         age(days: 2)
         _ = try sweep()
@@ -311,7 +315,7 @@ import Turnstone
                 for _ in 0..<300 {
                     try claim("aaaa")
                     #expect(try scratch.state.registry.users(of: DeviceToken("aaaa")!) == [ann])
-                    try scratch.state.registry.unregister("aaaa", by: ann)
+                    try scratch.state.registry.unregister("aaaa", by: ann, at: Scratch.time)
                     age(days: 62)
                 }
             }
@@ -326,7 +330,7 @@ import Turnstone
         "whatever the distance between two runs, each folder of users is the first to be reconciled some day",
         arguments: [Int64(30), 60, 90, 120, 300, 600, 900])
     func reconcileOrder(seconds: Int64) {
-        let firsts = (Int64(0)..<260).compactMap { number in
+        let firsts = (Int64(0)..<67 * 12).compactMap { number in
             Registry.foldersToReconcile(at: time + .seconds(number * seconds)).first
         }
         #expect(Set(firsts).count == 256)

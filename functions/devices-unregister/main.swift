@@ -14,6 +14,6 @@ serve(
     Route("DELETE", "/api/devices/{device_token}") { (request) throws(Failure) in
         let caller = try request.user()
         try State(request.variables, admitting: caller).registry.unregister(
-            request[parameter: "device_token"], by: caller)
+            request[parameter: "device_token"], by: caller, at: request.time)
         return .ok(["success": true, "message": "Device token unregistered successfully"])
     })

@@ -10,6 +10,12 @@ import Edge
 import OneSignal
 import Turnstone
 
+let templates = refusal("templates", "use /api/events")
+let apiKeys = refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")
+let journeys = refusal("journeys")
+let email = refusal("e-mail")
+let liveActivities = refusal("live activities", "use /api/push/live-activity")
+
 serve(
     Route("GET", "/apps/{app_id}") { (request) throws(Failure) in
         let app = try App(inPathOf: request)
@@ -28,46 +34,32 @@ serve(
         throw unsupported("changing an app", "its configuration is in turnstone.env")
     },
     Route("GET", "/apps/{app_id}/outcomes", refusal("outcomes")),
-    Route("GET", "/apps/{app_id}/journeys", refusal("journeys")),
-    Route("POST", "/apps/{app_id}/journeys", refusal("journeys")),
-    Route("GET", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
-    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
-    Route("DELETE", "/apps/{app_id}/journeys/{journey_id}", refusal("journeys")),
+    Route("GET", "/apps/{app_id}/journeys", journeys),
+    Route("POST", "/apps/{app_id}/journeys", journeys),
+    Route("GET", "/apps/{app_id}/journeys/{journey_id}", journeys),
+    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}", journeys),
+    Route("DELETE", "/apps/{app_id}/journeys/{journey_id}", journeys),
     Route("POST", "/apps/{app_id}/custom_events", refusal("custom_events", "use /api/events")),
-    Route(
-        "POST", "/apps/{app_id}/activities/activity/{activity_type}",
-        refusal("live activities", "use /api/push/live-activity")),
-    Route(
-        "POST", "/apps/{app_id}/live_activities/{activity_id}/notifications",
-        refusal("live activities", "use /api/push/live-activity")),
-    Route("GET", "/templates", refusal("templates", "use /api/events")),
-    Route("POST", "/templates", refusal("templates", "use /api/events")),
-    Route("POST", "/apps/{app_id}/journeys/{journey_id}/duplicate", refusal("journeys")),
-    Route("GET", "/apps/{app_id}/journeys/{journey_id}/stats", refusal("journeys")),
-    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}/nodes/{node_id}", refusal("journeys")),
-    Route("GET", "/templates/{template_id}", refusal("templates", "use /api/events")),
-    Route("PATCH", "/templates/{template_id}", refusal("templates", "use /api/events")),
-    Route("DELETE", "/templates/{template_id}", refusal("templates", "use /api/events")),
-    Route("POST", "/templates/{template_id}/copy_to_app", refusal("templates", "use /api/events")),
-    Route(
-        "GET", "/apps/{app_id}/auth/tokens",
-        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
-    Route(
-        "POST", "/apps/{app_id}/auth/tokens",
-        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
-    Route(
-        "PATCH", "/apps/{app_id}/auth/tokens/{token_id}",
-        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
-    Route(
-        "DELETE", "/apps/{app_id}/auth/tokens/{token_id}",
-        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
-    Route(
-        "POST", "/apps/{app_id}/auth/tokens/{token_id}/rotate",
-        refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")),
-    Route("POST", "/apps/{app_id}/notifications/{notification_id}/unsubscribe", refusal("e-mail")),
-    Route("GET", "/apps/{app_id}/email_analytics/delivery_metrics", refusal("e-mail")),
-    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics", refusal("e-mail")),
-    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics_timeseries", refusal("e-mail")),
+    Route("POST", "/apps/{app_id}/activities/activity/{activity_type}", liveActivities),
+    Route("POST", "/apps/{app_id}/live_activities/{activity_id}/notifications", liveActivities),
+    Route("GET", "/templates", templates),
+    Route("POST", "/templates", templates),
+    Route("POST", "/apps/{app_id}/journeys/{journey_id}/duplicate", journeys),
+    Route("GET", "/apps/{app_id}/journeys/{journey_id}/stats", journeys),
+    Route("PATCH", "/apps/{app_id}/journeys/{journey_id}/nodes/{node_id}", journeys),
+    Route("GET", "/templates/{template_id}", templates),
+    Route("PATCH", "/templates/{template_id}", templates),
+    Route("DELETE", "/templates/{template_id}", templates),
+    Route("POST", "/templates/{template_id}/copy_to_app", templates),
+    Route("GET", "/apps/{app_id}/auth/tokens", apiKeys),
+    Route("POST", "/apps/{app_id}/auth/tokens", apiKeys),
+    Route("PATCH", "/apps/{app_id}/auth/tokens/{token_id}", apiKeys),
+    Route("DELETE", "/apps/{app_id}/auth/tokens/{token_id}", apiKeys),
+    Route("POST", "/apps/{app_id}/auth/tokens/{token_id}/rotate", apiKeys),
+    Route("POST", "/apps/{app_id}/notifications/{notification_id}/unsubscribe", email),
+    Route("GET", "/apps/{app_id}/email_analytics/delivery_metrics", email),
+    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics", email),
+    Route("GET", "/apps/{app_id}/email_analytics/provider_metrics_timeseries", email),
     Route(
         "POST", "/apps/{app_id}/live_activities/{activity_id}/token",
         refusal("live activities", "use /api/push/register")),
@@ -78,7 +70,7 @@ serve(
 /// Answers 400.
 func refusal(
     _ name: String, _ advice: String = ""
-) -> (Request) throws(Failure) -> Response {
+) -> @Sendable (Request) throws(Failure) -> Response {
     { (request) throws(Failure) in
         _ = try App(request)
         throw unsupported(name, advice)

@@ -26,7 +26,7 @@ serve(
     Route("DELETE", "/apps/{app_id}/subscriptions/{subscription_id}") {
         (request) throws(Failure) in
         _ = try App(inPathOf: request)
-        return try Subscriptions(request).delete(id(request))
+        return try Subscriptions(request).delete(id(request), at: request.time)
     },
     Route("PATCH", "/apps/{app_id}/subscriptions/{subscription_id}/owner") {
         (request) throws(Failure) in

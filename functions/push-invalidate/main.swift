@@ -15,6 +15,7 @@ serve(
         let caller = try request.user()
         var fields = try request.fields()
         let device = try fields.knownDevice(token: "token")
-        try State(request.variables, admitting: caller).registry.unregister(device, by: caller)
+        try State(request.variables, admitting: caller).registry.unregister(
+            device, by: caller, at: request.time)
         return .ok(["success": true])
     })

@@ -35,7 +35,9 @@ serve(
         let state = try State(request.variables)
         let caller = try state.keys.owner(of: request.apiKey(), at: request.time)
         let device = try request.deviceName("device_token")
-        guard try state.registry.unbind(named: device, from: UserID(caller)) else {
+        let isRemoved = try state.registry.unbind(
+            named: device, from: UserID(caller), at: request.time)
+        guard isRemoved else {
             throw .refused(.notFound, "this device is not registered for this user")
         }
         return .ok(["status": "unregistered"])
