@@ -46,10 +46,11 @@ struct AcceptedMessage {
 
     /// Whether nothing but a change of the user's preferences can hold the message on a service's devices.
     private func isFree(on service: PushService, _ document: User) -> Bool {
-        if message.push.isExempt(on: service) { return true }
-        return document.preferences.quietHours == nil
+        let isExempt = message.push.isExempt(on: service)
+        return (isExempt || document.preferences.quietHours == nil)
             && document.preferences.passage(
-                message.refusableKind, at: message.sendAfter ?? now, WallClock.minute) == .free
+                message.refusableKind, isExempt: isExempt, at: message.sendAfter ?? now,
+                WallClock.minute) == .free
     }
 
     /// Whether a user does not want this kind of message. One that is sent later is decided then.

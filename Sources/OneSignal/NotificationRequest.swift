@@ -42,10 +42,11 @@ package struct NotificationRequest {
     package func send(_ request: Request) throws(Failure) -> Response {
         let state = try State(request.variables)
         let outbox = Outbox(state, now: request.time)
-        // Also if recipients of the first request are gone, or its moment has passed.
+        // Also if recipients or segments of the first request are gone, or its moment has passed.
         if let once, let first = try outbox.repeated(once) {
             if first.devices > 0 { state.startDrainer(for: request) }
-            return answer(first, try targets.resolved(in: state).invalid)
+            let targets = try? targets.resolved(in: state)
+            return answer(first, targets?.invalid ?? [:])
         }
         let message = try content.message(at: request.time)
         let (audience, invalid) = try targets.resolved(in: state)

@@ -48,12 +48,11 @@ extension Registry {
         at now: Timestamp, within time: Interval = .seconds(1)
     ) throws(Failure) {
         let end = Instant.now + time
-        let start = UInt64.start(ofRound: now.seconds / Self.turn / Self.turns)
         var (looks, readings) = (0, 64)
         for folder in Self.foldersToReconcile(at: now) where looks < 256 {
             var list = UserList(state, folder: hex([folder]))
             let users = try list.all()
-            let first = start.place(among: users.count)
+            let first = Self.firstToReconcile(among: users.count, at: now)
             for user in users[first...] + users[..<first] {
                 guard looks == 0 || Instant.now < end else { return }
                 looks += 1
@@ -74,7 +73,7 @@ extension Registry {
 
     /// Seconds.
     private static let turn: Int64 = 30
-    /// A prime number: whatever the distance between two runs, each turn comes in 67 of them.
+    /// A prime number: each turn comes in 67 runs, unless two runs are a multiple of 67 turns apart.
     private static let turns: Int64 = 67
 
     /// The folders of `users/` that have their turn: each is one of four every 34 minutes. Which one is the first
@@ -84,6 +83,12 @@ extension Registry {
         guard turn < 64 else { return [] }
         let first = Int64(UInt64.start(ofRound: round).place(among: 4))
         return (0..<4).map { UInt8(turn * 4 + (first + $0) % 4) }
+    }
+
+    /// Which of the users of a folder is the first one.
+    static func firstToReconcile(among count: Int, at now: Timestamp) -> Int {
+        // Other bits than those that choose the first folder, whose users would always begin in the same quarter.
+        (UInt64.start(ofRound: now.seconds / turn / turns) << 2).place(among: count)
     }
 
     /// Lets a user's document and the indices of the user's tokens agree again. An index gets the name that it

@@ -260,14 +260,17 @@ extension State {
         }
     }
 
-    /// Removes those who have no document: a killed program may have named the id that it was about to give to the
-    /// erased user.
+    /// Removes those who are left if none of them has a document: a killed program may have named the id that it was
+    /// about to give to the erased user. Where somebody else is named, that user may be getting the id now.
     private func removeUnknown(from holders: inout Holders) throws(Failure) {
+        // A new id stands after the former one, which has the document until the new one has it.
         for user in holders.users {
-            do throws(Failure) { if try users[user].read() == nil { holders.remove(user) } } catch {
+            do throws(Failure) { guard try users[user].read() == nil else { return } } catch {
                 guard error.isDocumentSpecific else { throw error }
+                return
             }
         }
+        holders.remove(Set(holders.users))
     }
 
     /// Whether an index finds one of the devices that a user has now.

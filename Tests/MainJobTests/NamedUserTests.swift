@@ -49,6 +49,29 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a repeated notification gets the first answer though a segment of it is gone")
+    func segmentGone() throws {
+        let (world, _) = try world()
+        func ask(_ method: String, _ path: String, _ body: JSONObject? = nil) throws -> Answer {
+            try world.answer(
+                "onesignal-segments", method, "/apps/\(Self.app)/segments\(path)", body)
+        }
+        let filters: JSONValue = [
+            ["field": "tag", "key": "a", "relation": "=", "value": "1"]
+        ]
+        let made = try ask("POST", "", ["name": "Some", "filters": filters])
+        let id = try #require(made.json?.object?["id"]?.string)
+        let body: JSONObject = [
+            "app_id": .string(Self.app), "contents": ["en": "Hello"],
+            "included_segments": ["Subscribed Users"], "excluded_segments": ["Some"],
+            "idempotency_key": "6f9b1d5e-5a0f-4d2a-9d43-0d1d2e3f4a5b",
+        ]
+        let first = try world.answer("onesignal-notifications", "POST", "/notifications", body)
+        #expect(try ask("DELETE", "/\(id)").status == 200)
+        let again = try world.answer("onesignal-notifications", "POST", "/notifications", body)
+        #expect(first.status == 200 && again.status == 200 && again.body == first.body, "\(again)")
+    }
+
     @Test("what is held arrives when a mute under the new id ends")
     func held() throws {
         let (world, id) = try world()

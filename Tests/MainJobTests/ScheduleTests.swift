@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -64,6 +65,31 @@ import Turnstone
         let counts = try world.report(id)["counts"]
         #expect(counts == (isOnThen ? ["accepted": 1] : ["superseded": 1]))
         #expect(try world.acceptedIDs().count == (isOnThen ? 1 : 0))
+    }
+
+    @Test(
+        "a scheduled message of a kind that stays unwanted is not sent, not even an urgent or a silent one",
+        arguments: [
+            #""title": "At nine""#, #""title": "x", "interruption_level": "critical""#,
+            #""content_available": true"#,
+        ])
+    func kindStaysOff(content: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.change("ann") { $0.preferences.kinds["message"] = .bool(false) }
+        // So old that what was decided on it would hold as long as it does not change.
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -600)],
+            ofItemAtPath: "\(world.state.path)/users/49/ann.json")
+        var body = try #require(try JSON.parse(Array("{\(content)}".utf8)).object)
+        body["users"] = ["ann"]
+        body["kind"] = "message"
+        body["send_after"] = .integer(world.now / 1000 + 3600)
+        let id = try world.sent(body)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["superseded": 1])
+        #expect(try world.acceptedIDs().isEmpty)
     }
 
     @Test(

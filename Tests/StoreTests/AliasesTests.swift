@@ -138,6 +138,21 @@ import Turnstone
         }
     }
 
+    @Test("an id that another user of the phone may be getting now stays in the index")
+    func namedBesides() throws {
+        let token = DeviceToken("ab")!
+        let others = [UserID("bob")!, UserID("robert@example.org")!]
+        for user in [ann, others[0]] {
+            try scratch.state.users[user].update {
+                $0.devices = [Device(token, registered: Scratch.time)]
+            }
+        }
+        try scratch.state.tokens[token].update { $0.users = [ann] + others }
+        let devices = try scratch.state.takeDevices(of: ann)
+        _ = try scratch.state.eraseTraces(of: ann, devices, at: Scratch.time) { Issue.record($0) }
+        #expect(try scratch.state.tokens[token].read()?.users == others)
+    }
+
     @Test("unknown members of a profile are preserved")
     func unknownMembers() throws {
         try scratch.write(

@@ -335,4 +335,18 @@ import Turnstone
         }
         #expect(Set(firsts).count == 256)
     }
+
+    @Test(
+        "whichever of a run's four folders is the first, each of its users is among the first some day"
+    )
+    func reconcilePlaces() {
+        var unreached = [Set<Int>](repeating: Set(0..<1000), count: 4)
+        for round in Int64(0)..<400 {
+            let now = time + .seconds(round * 67 * 30)
+            guard let folder = Registry.foldersToReconcile(at: now).first else { continue }
+            let first = Registry.firstToReconcile(among: 1000, at: now)
+            for place in first..<first + 64 { unreached[Int(folder % 4)].remove(place % 1000) }
+        }
+        #expect(unreached.allSatisfy { $0.isEmpty }, "\(unreached.map { $0.count })")
+    }
 }
