@@ -338,7 +338,7 @@ package struct StoredDocument<Content: Document> {
         let bytes = try bytes()
         var known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
-        if bytes != nil, known == nil { throw setAsideLocked() }
+        if bytes != nil, known == nil { throw try setAsideLocked(lock) }
         if committed > 0, try lock.takeEmptied() { committed = 0 }
         known?.isNumbered = committed > 0
         if let known {
@@ -377,10 +377,10 @@ package struct StoredDocument<Content: Document> {
 
     /// Renames a document that does not parse, unless somebody has repaired it meanwhile.
     private func setAside() throws(Failure) -> Failure {
-        try Lock.holding(lock) { (_) throws(Failure) in
+        try Lock.holding(lock) { (lock) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing }
-            return setAsideLocked()
+            return try setAsideLocked(lock)
         }
     }
 
@@ -391,8 +391,14 @@ package struct StoredDocument<Content: Document> {
                 try Stored<Content>(bytes, path)
             }
             guard let known, try known.revision < lock.committedRevision() else { return }
-            _ = setAsideLocked()
+            _ = try setAsideLocked(lock)
         }
+    }
+
+    private func setAsideLocked(_ lock: borrowing Lock) throws(Failure) -> Failure {
+        // Without a number it would count as never committed, and so as empty, once it is not in its place.
+        if try lock.committedRevision() == 0 { lock.remember(1) }
+        return setAsideLocked()
     }
 
     private func setAsideLocked() -> Failure {

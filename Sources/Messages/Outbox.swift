@@ -30,29 +30,34 @@ package struct Outbox {
         /// documents of those in `failed` have to be repaired first.
         package let later: [String]
         package let failed: [String]
+        /// The recipients whom nobody knew, as the request that was accepted gave them.
+        package let unknownRecipients: JSONObject
         /// Whether an earlier request with the same idempotency key was accepted.
         package fileprivate(set) var isRepeated = false
     }
 
     /// Accepts a message: when this returns, it will be delivered, whatever happens.
     ///
-    /// - Parameter once: the key by which a repeated request is recognized. It gets the answer of the first
-    ///   one, even if several processes handle it at the same time or were killed at any point.
+    /// - Parameters:
+    ///   - once: the key by which a repeated request is recognized. It gets the answer of the first one, even if
+    ///     several processes handle it at the same time or were killed at any point.
+    ///   - unknown: the recipients whom nobody knows, for the answer.
     /// - Throws: unacceptable if the key was used with a different request in the last 24 hours.
     @export(interface)
     package func send(
-        _ message: Message, to audience: Audience, once: IdempotencyKey?
+        _ message: Message, to audience: Audience, once: IdempotencyKey?,
+        unknown: JSONObject = [:]
     ) throws(Failure) -> Sent {
         guard let once else {
             let audience = try audience.resolved(in: state)
             return try accept(
-                message, audience, id: try newID(for: audience.onlyUser), nil)
+                message, audience, id: try newID(for: audience.onlyUser), nil, unknown)
         }
         return try state.messages.holding(once.text) { () throws(Failure) in
             let (id, record) = try state.messages.lookUp(key: once.text, at: now)
             guard let record else {
                 return try accept(
-                    message, audience.resolved(in: state), id: id, once.fingerprint)
+                    message, audience.resolved(in: state), id: id, once.fingerprint, unknown)
             }
             return try repeated(record, id, once)
         }
@@ -83,7 +88,8 @@ package struct Outbox {
     }
 
     private func accept(
-        _ message: Message, _ audience: ResolvedAudience, id: String, _ fingerprint: String?
+        _ message: Message, _ audience: ResolvedAudience, id: String, _ fingerprint: String?,
+        _ unknown: JSONObject
     ) throws(Failure) -> Sent {
         try prepare(audience)
         let erasures = try spools.erasures()
@@ -113,6 +119,7 @@ package struct Outbox {
         record.devices = prepared?.devices ?? 0
         record.skipped = recipients.skipped
         record.setMissed(recipients.missed)
+        record.unknownRecipients = unknown
         // From now on a repeated request finds the record, and completes the notification.
         try state.messages.write(record, of: id)
         try prepared?.accept()
@@ -271,6 +278,7 @@ package struct Outbox {
 extension MessageRecord {
     fileprivate func sent(_ id: String) -> Outbox.Sent {
         Outbox.Sent(
-            id: id, devices: devices + held, skipped: skipped, later: later, failed: failed)
+            id: id, devices: devices + held, skipped: skipped, later: later, failed: failed,
+            unknownRecipients: unknownRecipients)
     }
 }

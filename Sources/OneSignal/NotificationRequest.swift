@@ -45,21 +45,20 @@ package struct NotificationRequest {
         // Also if recipients or segments of the first request are gone, or its moment has passed.
         if let once, let first = try outbox.repeated(once) {
             if first.devices > 0 { state.startDrainer(for: request) }
-            let targets = try? targets.resolved(in: state)
-            return answer(first, targets?.invalid ?? [:])
+            return answer(first)
         }
         let message = try content.message(at: request.time)
-        let (audience, invalid) = try targets.resolved(in: state)
-        guard let audience else { return answer(nil, invalid) }
-        let sent = try outbox.send(message, to: audience, once: once)
+        let (audience, unknown) = try targets.resolved(in: state)
+        guard let audience else { return answer(nil) }
+        let sent = try outbox.send(message, to: audience, once: once, unknown: unknown)
         if sent.devices > 0 { state.startDrainer(for: request) }
-        return answer(sent, invalid)
+        return answer(sent)
     }
 
-    private func answer(_ sent: Outbox.Sent?, _ invalid: JSONObject) -> Response {
+    private func answer(_ sent: Outbox.Sent?) -> Response {
         var body = JSONObject()
+        var errors = sent?.unknownRecipients ?? [:]
         // Users who may be subscribed, but whose documents are busy or cannot be used.
-        var errors = invalid
         if let sent, !sent.later.isEmpty { errors["later"] = JSONValue(texts: sent.later) }
         if let sent, !sent.failed.isEmpty { errors["failed"] = JSONValue(texts: sent.failed) }
         if let sent, sent.devices > 0 {

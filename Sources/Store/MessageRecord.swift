@@ -24,6 +24,8 @@ package struct MessageRecord: Document {
     /// (`failed`).
     package var later: [String] = []
     package var failed: [String] = []
+    /// The recipients whom nobody knew, as OneSignal's answer names them: lists of texts, at any depth.
+    package var unknownRecipients = JSONObject()
     /// When it was cancelled.
     package var cancelled: Timestamp?
     /// Where in the queues it was put; `nil` if it is for no device.
@@ -61,10 +63,39 @@ package struct MessageRecord: Document {
         skipped = Int(members.take("skipped")?.count ?? 0)
         later = members.take("later")?.texts ?? []
         failed = members.take("failed")?.texts ?? []
+        unknownRecipients = members.take("unknown_recipients")?.object ?? [:]
         cancelled = members.take("called_off_at")?.timestamp
         place = members.take("place")?.string
         fingerprint = members.take("request")?.string
         unknown = members.rest
+    }
+
+    /// Removes a user's name.
+    mutating func erase(_ user: UserID) {
+        func isOther(_ text: String) -> Bool { !text.utf8.elementsEqual(user.text.utf8) }
+        // Without what is empty then.
+        func others(_ value: JSONValue) -> JSONValue? {
+            switch value {
+            case .string(let text):
+                return isOther(text) ? value : nil
+            case .array(let values):
+                let rest = values.compactMap(others)
+                return rest.isEmpty ? nil : .array(rest)
+            case .object(let object):
+                let rest = others(object)
+                return rest.members.isEmpty ? nil : .object(rest)
+            default:
+                return value
+            }
+        }
+        func others(_ object: JSONObject) -> JSONObject {
+            var rest = JSONObject()
+            for member in object.members { rest[member.name] = others(member.value) }
+            return rest
+        }
+        later.removeAll { !isOther($0) }
+        failed.removeAll { !isOther($0) }
+        unknownRecipients = others(unknownRecipients)
     }
 
     package var members: JSONObject {
@@ -77,6 +108,8 @@ package struct MessageRecord: Document {
         members["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil
         members["later"] = later.isEmpty ? nil : JSONValue(texts: later)
         members["failed"] = failed.isEmpty ? nil : JSONValue(texts: failed)
+        members["unknown_recipients"] =
+            unknownRecipients.members.isEmpty ? nil : .object(unknownRecipients)
         members["called_off_at"] = cancelled.map { JSONValue($0) }
         members["place"] = place.map { .string($0) }
         members["receipts"] = receipts

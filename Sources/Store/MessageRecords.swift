@@ -203,8 +203,7 @@ package struct MessageRecords {
             try holding(id) { () throws(Failure) in
                 do throws(Failure) {
                     guard var record = try record(id, day).readUnlocked() else { return }
-                    record.later.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
-                    record.failed.removeAll { $0.utf8.elementsEqual(user.text.utf8) }
+                    record.erase(user)
                     try self.record(id, day).writeUnlocked(record)
                 } catch {
                     guard error.cause == FailureCause.corrupt else { throw error }

@@ -22,7 +22,7 @@ extension State {
         at now: Timestamp, isAnswered: Bool?, summary: JSONObject, took duration: Interval
     ) throws(Failure) {
         try Lock.holding(cyclePath) { (_) throws(Failure) in
-            let known = try cycleRecord()
+            let known = try cycleRecord() ?? [:]
             let unanswered = known["unanswered_since"]?.timestamp
             var cycle: JSONObject = [
                 "at": JSONValue(now), "took": .integer(duration.milliseconds),
@@ -53,25 +53,30 @@ extension State {
     /// The last cycles, oldest first, as they are stored: when each began, how long it took, and what it did.
     @export(interface)
     package func lastCycles() throws(Failure) -> [JSONObject] {
-        (try cycleRecord()["cycles"]?.array ?? []).compactMap { $0.object }
+        guard let record = try cycleRecord() else {
+            throw Failure(
+                .broken, "unable to read \(cyclePath): it is damaged. The next cycle mends it",
+                cause: FailureCause.corrupt, file: cyclePath)
+        }
+        return (record["cycles"]?.array ?? []).compactMap { $0.object }
     }
 
-    /// When the last cycle completed; `nil` if none has, or the record is lost.
+    /// When the last cycle completed; `nil` if none has, or the record is lost. Of a damaged record, only the
+    /// file's time is known.
     package func lastCycle() throws(Failure) -> Timestamp? {
-        try cycleRecord()["completed_at"]?.timestamp
+        if let record = try cycleRecord() { return record["completed_at"]?.timestamp }
+        return try systemCalls(Files.stamp(of: cyclePath)).map { Timestamp(seconds: $0.seconds) }
     }
 
     /// When cycles began to find out nothing about players whom OGS knew before.
     package func unansweredSince() throws(Failure) -> Timestamp? {
-        try cycleRecord()["unanswered_since"]?.timestamp
+        try cycleRecord()?["unanswered_since"]?.timestamp
     }
 
-    private func cycleRecord() throws(Failure) -> JSONObject {
-        let bytes = try systemCalls(Files.contents(cyclePath))
-        do throws(JSONError) {
-            return try bytes.flatMap { (bytes) throws(JSONError) in try JSON.parse(bytes) }?
-                .object ?? [:]
-        } catch { return [:] }
+    /// - Returns: `nil` for a record that is damaged: it is not synced.
+    private func cycleRecord() throws(Failure) -> JSONObject? {
+        guard let bytes = try systemCalls(Files.contents(cyclePath)) else { return [:] }
+        do throws(JSONError) { return try JSON.parse(bytes).object } catch { return nil }
     }
 
     /// Since when there are players to look at, by the system's clock; `nil` if there are none.

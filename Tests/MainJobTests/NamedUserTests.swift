@@ -72,6 +72,30 @@ import Unix
         #expect(first.status == 200 && again.status == 200 && again.body == first.body, "\(again)")
     }
 
+    @Test("so it does though a recipient is gone and another one known, and names no erased user")
+    func recipientsGone() throws {
+        let (world, id) = try world()
+        try name(id, in: world)
+        let body: JSONObject = [
+            "app_id": .string(Self.app), "contents": ["en": "Hello"],
+            "include_aliases": ["external_id": ["ann", "zoe"]], "target_channel": "push",
+            "idempotency_key": "6f9b1d5e-5a0f-4d2a-9d43-0d1d2e3f4a5c",
+        ]
+        let first = try world.answer("onesignal-notifications", "POST", "/notifications", body)
+        #expect(first.status == 200 && first.body.contains("zoe"), "\(first.body)")
+        try world.give("zoe", devices: 2...2)
+        #expect(try world.answer("users", "DELETE", "/api/users/ann").status == 200)
+        let again = try world.answer("onesignal-notifications", "POST", "/notifications", body)
+        #expect(again.status == 200 && again.body == first.body, "\(again.body)")
+        #expect(try world.answer("users", "DELETE", "/api/users/zoe").status == 200)
+        for (file, bytes) in world.state.files() {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!text.contains("zoe") && !text.contains(#""ann""#), "\(file)")
+        }
+        let last = try world.answer("onesignal-notifications", "POST", "/notifications", body)
+        #expect(last.status == 200 && !last.body.contains("zoe"), "\(last.body)")
+    }
+
     @Test("what is held arrives when a mute under the new id ends")
     func held() throws {
         let (world, id) = try world()

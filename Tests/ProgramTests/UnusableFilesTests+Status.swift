@@ -38,6 +38,21 @@ extension UnusableFilesTests {
         try expectTimeline(without: missing, naming: place)
     }
 
+    @Test("a damaged record of the cycles is named, and counts as written when its file was")
+    func damagedCycles() throws {
+        try watchPlayer()
+        try state.write("", to: "watch/eb/1783478")
+        try state.write(#"{"version":1,"completed_at":"#, to: "cycle.json")
+        try give()
+        let (answer, log) = try ask("status", "GET", "/api/status")
+        #expect(answer.status == 200 && log.contains("cycle.json"), "\(answer.body) \(log)")
+        #expect(answer.json?.object?["unavailable"] == ["cycles"], "\(answer.body)")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 1_763_700_000)],
+            ofItemAtPath: "\(state.path)/cycle.json")
+        #expect(try health().contains("has not completed a cycle since 2025-11-21T04:40:00"))
+    }
+
     private func expectTimeline(without missing: [String], naming place: String) throws {
         let (answer, log) = try ask("status", "GET", "/api/status/1783478")
         #expect(answer.status == 200, "\(answer.body) \(log)")

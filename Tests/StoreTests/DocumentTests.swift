@@ -134,6 +134,24 @@ import Unix
         #expect(scratch.folder.read(file) == nil)
     }
 
+    @Test(
+        "so is one whose lock has no number, as in a restored folder; a copy over an emptied lock is used",
+        arguments: [true, false])
+    func corruptWithoutNumber(byWriting: Bool) throws {
+        try scratch.folder.write("{", to: file)
+        func touch() throws {
+            if byWriting { try update() } else { _ = try scratch.state.users[scratch.user].read() }
+        }
+        #expect(cause { try touch() } == "corrupt")
+        #expect(cause { try update() } == "missing")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
+        #expect(scratch.folder.read(file) == nil)
+        try scratch.write(["version": 1, "revision": 3, "notices": 3], to: file)
+        try scratch.folder.write("", to: "\(file).lock")
+        try update()
+        #expect(try scratch.state.users[scratch.user].read()?.notices == 4)
+    }
+
     @Test("a document restored over an emptied lock file is written again")
     func restored() throws {
         try scratch.write(["version": 1, "revision": 3, "notices": 3], to: file)

@@ -97,6 +97,7 @@ let routes = [
     ProgramRoute("POST", "/players/csv_export", "onesignal-players"),
     ProgramRoute("GET", "/players/{player_id}", "onesignal-players"),
     ProgramRoute("PUT", "/players/{player_id}", "onesignal-players"),
+    ProgramRoute("DELETE", "/players/{player_id}", "onesignal-players"),
     ProgramRoute("POST", "/players/{player_id}/on_session", "onesignal-players"),
     ProgramRoute("POST", "/players/{player_id}/on_purchase", "onesignal-players"),
     ProgramRoute("GET", "/apps", "onesignal-apps"),
@@ -110,6 +111,7 @@ let routes = [
     ProgramRoute("PATCH", "/apps/{app_id}/journeys/{journey_id}", "onesignal-apps"),
     ProgramRoute("DELETE", "/apps/{app_id}/journeys/{journey_id}", "onesignal-apps"),
     ProgramRoute("POST", "/apps/{app_id}/custom_events", "onesignal-apps"),
+    ProgramRoute("POST", "/apps/{app_id}/integrations/custom_events", "onesignal-apps"),
     ProgramRoute("POST", "/apps/{app_id}/activities/activity/{activity_type}", "onesignal-apps"),
     ProgramRoute(
         "POST", "/apps/{app_id}/live_activities/{activity_id}/notifications", "onesignal-apps"),
@@ -134,6 +136,9 @@ let routes = [
     ProgramRoute(
         "GET", "/apps/{app_id}/email_analytics/provider_metrics_timeseries", "onesignal-apps"),
     ProgramRoute("POST", "/apps/{app_id}/live_activities/{activity_id}/token", "onesignal-apps"),
+    ProgramRoute(
+        "DELETE", "/apps/{app_id}/live_activities/{activity_id}/token/{subscription_id}",
+        "onesignal-apps"),
     ProgramRoute("GET", "/organizations/{organization_id}/audit_logs", "onesignal-apps"),
     ProgramRoute("POST", "/notifications/{notification_id}/history", "onesignal-apps"),
     ProgramRoute("POST", "/notifications/{notification_id}/export_events", "onesignal-apps"),

@@ -14,6 +14,7 @@ let templates = refusal("templates", "use /api/events")
 let apiKeys = refusal("API keys of an app", "use TURNSTONE_SERVER_KEY")
 let journeys = refusal("journeys")
 let email = refusal("e-mail")
+let customEvents = refusal("custom_events", "use /api/events")
 let liveActivities = refusal("live activities", "use /api/push/live-activity")
 
 serve(
@@ -39,7 +40,8 @@ serve(
     Route("GET", "/apps/{app_id}/journeys/{journey_id}", journeys),
     Route("PATCH", "/apps/{app_id}/journeys/{journey_id}", journeys),
     Route("DELETE", "/apps/{app_id}/journeys/{journey_id}", journeys),
-    Route("POST", "/apps/{app_id}/custom_events", refusal("custom_events", "use /api/events")),
+    Route("POST", "/apps/{app_id}/custom_events", customEvents),
+    Route("POST", "/apps/{app_id}/integrations/custom_events", customEvents),
     Route("POST", "/apps/{app_id}/activities/activity/{activity_type}", liveActivities),
     Route("POST", "/apps/{app_id}/live_activities/{activity_id}/notifications", liveActivities),
     Route("GET", "/templates", templates),
@@ -63,6 +65,9 @@ serve(
     Route(
         "POST", "/apps/{app_id}/live_activities/{activity_id}/token",
         refusal("live activities", "use /api/push/register")),
+    Route(
+        "DELETE", "/apps/{app_id}/live_activities/{activity_id}/token/{subscription_id}",
+        refusal("live activities", "use /api/push/invalidate")),
     Route("GET", "/organizations/{organization_id}/audit_logs", refusal("audit logs")),
     Route("POST", "/notifications/{notification_id}/history", refusal("history")),
     Route("POST", "/notifications/{notification_id}/export_events", refusal("export_events")))

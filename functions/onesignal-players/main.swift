@@ -1,6 +1,6 @@
 // POST, GET /players: registers a device as OneSignal's older client does, and lists the devices.
 // GET, PUT /players/{player_id}: shows or changes one. POST …/on_session: counts a session.
-// POST …/on_purchase, POST /players/csv_export: 400, they are not supported.
+// DELETE /players/{player_id}, POST …/on_purchase, POST /players/csv_export: 400, they are not supported.
 //
 //   in    Authorization: Key, Basic or nothing, and a key of TURNSTONE_SERVER_KEY
 //         {"app_id", "device_type": 0 (iOS), 1 (Android), 5, 8 or 17 (a browser), "identifier": the token,
@@ -29,6 +29,11 @@ serve(
     Route("PUT", "/players/{player_id}") { (request) throws(Failure) in
         let app = try App(request)
         return try Players(request).update(request[parameter: "player_id"], in: app)
+    },
+    Route("DELETE", "/players/{player_id}") { (request) throws(Failure) in
+        _ = try App(inQueryOf: request)
+        throw unsupported(
+            "deleting a player", "use DELETE /apps/{app_id}/subscriptions/{subscription_id}")
     },
     Route("POST", "/players/{player_id}/on_session") { (request) throws(Failure) in
         let app = try App(request)
