@@ -115,7 +115,7 @@ def moves(ground, pool):
     ground.advance(31)
     ground.look_and_deliver()
     start, looked = len(ground.pushes()), ground.looks()
-    codes = []
+    codes, failed = [], 0
     for _ in range(MOVES):
         for player in players:
             ground.simulator.do(do="move", player=player)
@@ -126,6 +126,8 @@ def moves(ground, pool):
                 out, err = process.communicate(timeout=300)
                 if process.returncode != 0:
                     codes.append((program, process.returncode, err.decode()[-300:]))
+                elif program == "check-turns":
+                    failed += json.loads(out or b"{}").get("failed", 0)
     # What a cycle that found the lock held has left.
     ground.look_and_deliver()
     claim = f"{ground.name}: check-turns four times on both hosts, {WATCHED} players, {MOVES} moves"
@@ -136,7 +138,7 @@ def moves(ground, pool):
     wrong = {place: count for place, count in told.items() if count != MOVES}
     check(f"{claim}: every program ends with 0", not codes, codes[:3])
     check(f"{claim}: {WATCHED * MOVES} notices, never two", len(told) == WATCHED and not wrong,
-          f"{sum(told.values())} to {len(told)} players; {len(wrong)} with another number")
+          f"{sum(told.values())} to {len(told)} players; {len(wrong)} with another number; {failed} looks have failed")
     after = ground.looks()
     looks = sum(after.get(str(p), 0) - looked.get(str(p), 0) for p in players)
     check(f"{claim}: looks at most 1.02 of those due", looks <= 1.02 * WATCHED * MOVES, f"{looks} of {WATCHED * MOVES}")
