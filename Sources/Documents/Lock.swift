@@ -352,6 +352,21 @@ extension Lock {
         } catch {}
     }
 
+    /// Stores a number for a document that had none and is about to go: without one it would count as never
+    /// committed. It is above the revision of each copy, so none counts until an operator empties the lock. Unlike a
+    /// commit's number it is synced, since no document is left that tells of it.
+    func rememberLoss() throws(Failure) {
+        remember(Timestamp.systemNow.milliseconds)
+        guard try committedRevision() > 0 else {
+            throw Failure(
+                .later(seconds: 5), "unable to write \(place.file)", cause: FailureCause.faulty,
+                file: place.file)
+        }
+        try systemCalls { () throws(SystemError) in
+            if let own { try own.synchronizeData() } else { try file.synchronizeData() }
+        }
+    }
+
     private static func write(_ revision: Int64, to file: FileDescriptor) throws(SystemError) {
         let own = try file.identity()
         let words = [revision, own.inode, own.birth].map { padded($0) }

@@ -338,7 +338,7 @@ package struct StoredDocument<Content: Document> {
         let bytes = try bytes()
         var known = try bytes.flatMap { (bytes) throws(Failure) in try Stored<Content>(bytes, path)
         }
-        if bytes != nil, known == nil { throw try setAsideLocked(lock) }
+        if bytes != nil, known == nil { throw setAside(under: lock) }
         if committed > 0, try lock.takeEmptied() { committed = 0 }
         known?.isNumbered = committed > 0
         if let known {
@@ -380,7 +380,7 @@ package struct StoredDocument<Content: Document> {
         try Lock.holding(lock) { (lock) throws(Failure) in
             let bytes = try bytes()
             guard let bytes, try Stored<Content>(bytes, path) == nil else { return missing }
-            return try setAsideLocked(lock)
+            return setAside(under: lock)
         }
     }
 
@@ -391,14 +391,27 @@ package struct StoredDocument<Content: Document> {
                 try Stored<Content>(bytes, path)
             }
             guard let known, try known.revision < lock.committedRevision() else { return }
-            _ = try setAsideLocked(lock)
+            _ = setAsideLocked()
         }
     }
 
-    private func setAsideLocked(_ lock: borrowing Lock) throws(Failure) -> Failure {
-        // Without a number it would count as never committed, and so as empty, once it is not in its place.
-        if try lock.committedRevision() == 0 { lock.remember(1) }
+    /// Renames a damaged document, which counts as lost from then on: also one that had no number, and one whose
+    /// lock an operator has emptied for it.
+    private func setAside(under lock: borrowing Lock) -> Failure {
+        do throws(Failure) {
+            _ = try lock.takeEmptied()
+            if try lock.committedRevision() == 0 { try lock.rememberLoss() }
+        } catch {
+            return notSetAside(error.sentence)
+        }
         return setAsideLocked()
+    }
+
+    private func notSetAside(_ reason: String) -> Failure {
+        Failure(
+            .broken,
+            "unable to read \(path): it is damaged, and it could not be set aside: \(reason)",
+            cause: FailureCause.corrupt, file: path)
     }
 
     private func setAsideLocked() -> Failure {
@@ -407,13 +420,7 @@ package struct StoredDocument<Content: Document> {
             try Files.rename(path, copy)
             try Files.synchronizeFolder(of: path)
         } catch {
-            return Failure(
-                .broken,
-                """
-                unable to read \(path): it is damaged, and it could not be set aside as \(copy): \
-                \(error.reason)
-                """,
-                cause: FailureCause.corrupt, file: path)
+            return notSetAside("unable to rename it to \(copy): \(error.reason)")
         }
         UnusableFiles.record(copy, nil)
         return Failure(

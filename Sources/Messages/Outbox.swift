@@ -82,7 +82,7 @@ package struct Outbox {
             throw .unacceptable("this idempotency key was used with a different request")
         }
         if let place = record.place { try spools.complete(id, in: place) }
-        var sent = record.sent(id)
+        var sent = record.sent(id, record.unknownRecipients)
         sent.isRepeated = true
         return sent
     }
@@ -119,11 +119,12 @@ package struct Outbox {
         record.devices = prepared?.devices ?? 0
         record.skipped = recipients.skipped
         record.setMissed(recipients.missed)
-        record.unknownRecipients = unknown
+        // Only a repeated request needs them again.
+        if fingerprint != nil { record.unknownRecipients = unknown }
         // From now on a repeated request finds the record, and completes the notification.
         try state.messages.write(record, of: id)
         try prepared?.accept()
-        return record.sent(id)
+        return record.sent(id, unknown)
     }
 
     /// Estimates whom a message would reach: a phone of several users counts for each of them.
@@ -276,9 +277,9 @@ package struct Outbox {
 }
 
 extension MessageRecord {
-    fileprivate func sent(_ id: String) -> Outbox.Sent {
+    fileprivate func sent(_ id: String, _ unknown: JSONObject) -> Outbox.Sent {
         Outbox.Sent(
             id: id, devices: devices + held, skipped: skipped, later: later, failed: failed,
-            unknownRecipients: unknownRecipients)
+            unknownRecipients: unknown)
     }
 }

@@ -56,7 +56,7 @@ extension State {
         guard let record = try cycleRecord() else {
             throw Failure(
                 .broken, "unable to read \(cyclePath): it is damaged. The next cycle mends it",
-                cause: FailureCause.corrupt, file: cyclePath)
+                cause: FailureCause.corrupt)
         }
         return (record["cycles"]?.array ?? []).compactMap { $0.object }
     }

@@ -147,9 +147,21 @@ import Unix
         #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
         #expect(scratch.folder.read(file) == nil)
         try scratch.write(["version": 1, "revision": 3, "notices": 3], to: file)
+        #expect(cause { try update() } == "stale")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "stale")
         try scratch.folder.write("", to: "\(file).lock")
         try update()
         #expect(try scratch.state.users[scratch.user].read()?.notices == 4)
+    }
+
+    @Test("a copy that is damaged itself counts as lost, although the lock was emptied for it")
+    func corruptCopy() throws {
+        try update()
+        try scratch.folder.write("{", to: file)
+        try scratch.folder.write("", to: "\(file).lock")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "corrupt")
+        #expect(cause { try update() } == "missing")
+        #expect(cause { _ = try scratch.state.users[scratch.user].read() } == "missing")
     }
 
     @Test("a document restored over an emptied lock file is written again")
