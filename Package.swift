@@ -286,8 +286,10 @@ func tests(_ module: String, and more: [Target.Dependency] = []) -> Target {
 let checks: [Target] = [
     // The JSON reader is compared with it.
     .systemLibrary(name: "CJansson", path: "Tests/CJansson"),
+    .target(name: "CTestThreads", path: "Tests/CTestThreads"),
     .target(
-        name: "TestSupport", dependencies: ["Unix", "CUnix", "Crypto", "JSON", "Turnstone"],
+        name: "TestSupport",
+        dependencies: ["CTestThreads", "Unix", "CUnix", "Crypto", "JSON", "Turnstone"],
         path: "Tests/TestSupport"),
     .testTarget(name: "TurnstoneTests", dependencies: ["TestSupport", "Turnstone", "JSON"]),
     .testTarget(

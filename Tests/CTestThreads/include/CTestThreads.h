@@ -1,0 +1,1 @@
+// Nothing to call: what threads.c does happens when the tests are loaded.
