@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -41,14 +40,6 @@ static inline int cunix_fcntl(int descriptor, int command, long argument) { retu
 // `environ` is a mutable global, which Swift 6 refuses to read; the headers declare it for GNU sources only.
 extern char **environ;
 static inline char **cunix_environ(void) { return environ; }
-// MAP_FAILED is a cast, which is not imported.
-static inline void *cunix_map(size_t length, int protection, int descriptor) {
-    void *address = mmap(NULL, length, protection, MAP_SHARED, descriptor, 0);
-    return address == MAP_FAILED ? NULL : address;
-}
-// Words in memory that other processes map: Swift's Atomic owns its memory.
-static inline int64_t cunix_load(const int64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-static inline void cunix_store(int64_t *word, int64_t value) { __atomic_store_n(word, value, __ATOMIC_RELEASE); }
 // glibc declares these for GNU sources only (since 2.26 and 2.34).
 enum { cunix_spawn_setsid = 0x80 };
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);

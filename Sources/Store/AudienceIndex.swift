@@ -128,6 +128,7 @@ package struct AudienceIndex {
             // Another process may have written it anew.
             guard try systemCalls(file.isStill(at: path)) else { continue }
             try body(file)
+            try systemCalls(file.publish())
             return true
         }
     }

@@ -20,6 +20,9 @@ package struct StorageRecord {
         at = moment
     }
 
+    /// Version 1 is of a storage-test that tried other things.
+    private static let version: Int64 = 2
+
     package static func path(in folder: String) -> String { "\(folder)/storage.json" }
 
     /// - Returns: `nil` if there is none, or it does not belong to this file system.
@@ -40,7 +43,7 @@ package struct StorageRecord {
     private init?(_ bytes: [UInt8], inode: Int64) {
         var parsed: JSONObject?
         do throws(JSONError) { parsed = try JSON.parse(bytes).object } catch {}
-        guard let members = parsed, members["version"]?.integer == 1,
+        guard let members = parsed, members["version"]?.integer == Self.version,
             members["inode"]?.integer == inode,
             let kind = members["file_system"]?.string, let options = members["options"]?.array,
             let at = members["at"]?.timestamp, let machines = members["machines"]?.string
@@ -63,7 +66,8 @@ package struct StorageRecord {
             let path = Self.path(in: folder)
             let file = try Files.openTemporary(for: path)
             var members: JSONObject = [
-                "version": 1, "at": JSONValue(at), "file_system": .string(mount.kind),
+                "version": .integer(Self.version), "at": JSONValue(at),
+                "file_system": .string(mount.kind),
                 "options": .array(mount.options.map { .string($0) }),
                 "machines": machine == nil ? "several" : "one",
                 "rounds": .integer(Int64(rounds)),

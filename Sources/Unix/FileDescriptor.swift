@@ -10,6 +10,12 @@ import Turnstone
 package final class FileDescriptor {
     let number: Int32
     private let path: String
+    /// How it was opened; `nil` if it was not opened by its name.
+    private var mode: Mode?
+    /// The same file, opened again under the lock (``openAgain()``).
+    private var lockedNumber: Int32?
+    /// Where bytes are read and written.
+    private var contents: Int32 { lockedNumber ?? number }
     /// The size when it was opened, in bytes; `nil` if it was not asked for.
     private var openedSize: Int?
     /// The inode, once it is known.
@@ -22,7 +28,10 @@ package final class FileDescriptor {
         self.path = path
     }
 
-    deinit { _ = close(number) }
+    deinit {
+        do throws(SystemError) { try publish() } catch {}
+        _ = close(number)
+    }
 
     /// How a file is opened. Modes open only regular files unless they say otherwise: anything else with that
     /// name, such as a FIFO, could make the caller wait. Opening never waits.
@@ -68,13 +77,14 @@ package final class FileDescriptor {
         }
         guard number >= 0 else { throw SystemError("open", path) }
         let file = FileDescriptor(owning: number, path: path)
+        file.mode = mode
         if mode.isRegular { try file.requireRegular() }
         return file
     }
 
     /// - Throws: `EISDIR` for a folder, `EINVAL` for anything else that is not a regular file.
     private func requireRegular() throws(SystemError) {
-        let status = try status()
+        let status = try status(of: number)
         let kind = Int32(status.st_mode) & Int32(S_IFMT)
         guard kind == Int32(S_IFREG) else {
             let errno = kind == Int32(S_IFDIR) ? EISDIR : EINVAL
@@ -85,7 +95,7 @@ package final class FileDescriptor {
     }
 
     /// C: `fstat(2)`.
-    private func status() throws(SystemError) -> stat {
+    private func status(of number: Int32) throws(SystemError) -> stat {
         defer { withExtendedLifetime(self) {} }
         var status = stat()
         guard fstat(number, &status) == 0 else { throw SystemError("fstat", path) }
@@ -137,12 +147,12 @@ package final class FileDescriptor {
     }
 
     /// The size in bytes. C: `fstat(2)`.
-    package func size() throws(SystemError) -> Int { Int(try status().st_size) }
+    package func size() throws(SystemError) -> Int { Int(try status(of: contents).st_size) }
 
     /// Whether it is a file, a folder, or a device such as `/dev/null`: one that can be read without waiting.
     /// C: `fstat(2)`.
     package func isPlain() throws(SystemError) -> Bool {
-        let status = try status()
+        let status = try status(of: number)
         openedSize = Int(status.st_size)
         // Folders count too: reading one then throws `EISDIR`.
         return [0o100000, 0o040000, 0o020000].contains(status.st_mode & 0o170000)
@@ -151,7 +161,7 @@ package final class FileDescriptor {
     /// Whether this file is the one at `path`; `false` if another file has taken its name. C: `fstat(2)`,
     /// `stat(2)`.
     package func isStill(at path: String) throws(SystemError) -> Bool {
-        let own = try status()
+        let own = try status(of: number)
         var named = stat()
         guard retried({ stat(path, &named) }) == 0 else {
             guard [.noEntry, .notDirectory].contains(Errno.current) else {
@@ -168,7 +178,8 @@ package final class FileDescriptor {
     package func identity() throws(SystemError) -> (inode: Int64, birth: Int64) {
         defer { withExtendedLifetime(self) {} }
         if let knownIdentity { return knownIdentity }
-        let inode = if let inode { inode } else { Int64(truncatingIfNeeded: try status().st_ino) }
+        let inode =
+            if let inode { inode } else { Int64(truncatingIfNeeded: try status(of: number).st_ino) }
         let identity = (inode, cunix_birth(number))
         knownIdentity = identity
         return identity
@@ -179,7 +190,7 @@ package final class FileDescriptor {
         defer { withExtendedLifetime(self) {} }
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            result = retried { CUnix.read(number, buffer.baseAddress, count) }
+            result = retried { CUnix.read(contents, buffer.baseAddress, count) }
             filled = max(0, result)
         }
         guard result >= 0 else { throw SystemError("read", path) }
@@ -209,7 +220,7 @@ package final class FileDescriptor {
         var done = 0
         while done < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
-                retried { CUnix.write(number, buffer.baseAddress! + done, bytes.count - done) }
+                retried { CUnix.write(contents, buffer.baseAddress! + done, bytes.count - done) }
             }
             guard count >= 0 else { throw SystemError("write", path) }
             done += count
@@ -221,7 +232,7 @@ package final class FileDescriptor {
         defer { withExtendedLifetime(self) {} }
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            result = retried { pread(number, buffer.baseAddress, count, off_t(offset)) }
+            result = retried { pread(contents, buffer.baseAddress, count, off_t(offset)) }
             filled = max(0, result)
         }
         guard result >= 0 else { throw SystemError("read", path) }
@@ -236,7 +247,7 @@ package final class FileDescriptor {
             let count = bytes.withUnsafeBytes { buffer in
                 retried {
                     pwrite(
-                        number, buffer.baseAddress! + done, bytes.count - done,
+                        contents, buffer.baseAddress! + done, bytes.count - done,
                         off_t(offset + done))
                 }
             }
@@ -248,7 +259,7 @@ package final class FileDescriptor {
     /// Makes the file's bytes and size durable, but not its other metadata. C: `fdatasync(2)`.
     package func synchronizeData() throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
-        guard retried({ fdatasync(number) }) == 0 else { throw SystemError("fdatasync", path) }
+        guard retried({ fdatasync(contents) }) == 0 else { throw SystemError("fdatasync", path) }
     }
 
     /// Reserves blocks for `count` bytes from `offset` on, beyond the file's end, which does not move.
@@ -258,7 +269,7 @@ package final class FileDescriptor {
     package func reserve(_ count: Int, at offset: Int) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
         let result = retried {
-            fallocate(number, Int32(cunix_keep_size), off_t(offset), off_t(count))
+            fallocate(contents, Int32(cunix_keep_size), off_t(offset), off_t(count))
         }
         if result == 0 { return true }
         guard Errno.current == .notSupported else { throw SystemError("reserve", path) }
@@ -269,7 +280,7 @@ package final class FileDescriptor {
     /// file of a terabyte has hardly any, and reads as zeros. C: `lseek(2)` with `SEEK_DATA`.
     package func nextData(from offset: Int) throws(SystemError) -> Int {
         defer { withExtendedLifetime(self) {} }
-        let place = lseek(number, off_t(offset), 3)  // SEEK_DATA, for GNU sources only
+        let place = lseek(contents, off_t(offset), 3)  // SEEK_DATA, for GNU sources only
         if place >= 0 { return Int(place) }
         switch Errno.current.rawValue {
         case ENXIO: return max(offset, try size())
@@ -281,7 +292,7 @@ package final class FileDescriptor {
     /// Makes the file end at `size` and frees the blocks that were reserved beyond it. C: `ftruncate(2)`.
     package func truncate(to size: Int) throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
-        guard retried({ ftruncate(number, off_t(size)) }) == 0 else {
+        guard retried({ ftruncate(contents, off_t(size)) }) == 0 else {
             throw SystemError("truncate", path)
         }
     }
@@ -289,11 +300,12 @@ package final class FileDescriptor {
     /// Makes the file's bytes durable. C: `fsync(2)`.
     package func synchronize() throws(SystemError) {
         defer { withExtendedLifetime(self) {} }
-        guard retried({ fsync(number) }) == 0 else { throw SystemError("fsync", path) }
+        guard retried({ fsync(contents) }) == 0 else { throw SystemError("fsync", path) }
     }
 
     /// Takes the exclusive lock if no process holds it. All processes of the machine see the lock, and on a
-    /// cluster file system all machines. It is released with the descriptor. C: `flock(2)`.
+    /// cluster file system all machines. It is released with the descriptor. The file's bytes are those of now, and reading
+    /// begins at its start. C: `flock(2)`.
     package func tryLock() throws(SystemError) -> Bool { try tryLock(LOCK_EX) }
 
     /// Whether a process holds the exclusive lock. Asking takes a shared lock for an instant, which does not
@@ -307,7 +319,10 @@ package final class FileDescriptor {
 
     private func tryLock(_ kind: Int32) throws(SystemError) -> Bool {
         defer { withExtendedLifetime(self) {} }
-        if retried({ flock(number, kind | LOCK_NB) }) == 0 { return true }
+        if retried({ flock(number, kind | LOCK_NB) }) == 0 {
+            if kind == LOCK_EX { try openAgain() }
+            return true
+        }
         guard Errno.current == .wouldBlock else { throw SystemError("lock", path) }
         return false
     }
@@ -326,8 +341,54 @@ package final class FileDescriptor {
         return false
     }
 
+    /// Opens the file again under its lock. On a file system that several machines may share, a descriptor may show
+    /// the file as it was when it was opened, and others see what was written once it is closed (close-to-open, as
+    /// of NFS and JuiceFS). C: `fstatfs(2)`, `open(2)`.
+    private func openAgain() throws(SystemError) {
+        guard let mode, lockedNumber == nil else { return }
+        do throws(SystemError) {
+            guard try !FileSystem(of: number, path).isLocal else { return }
+            let again = retried {
+                cunix_open(path, mode.flags & ~(O_CREAT | O_TRUNC) | O_CLOEXEC, 0)
+            }
+            guard again >= 0 else { throw SystemError("open", path) }
+            // Another file may have taken the name.
+            guard try isSame(again) else {
+                _ = close(again)
+                return
+            }
+            lockedNumber = again
+            openedSize = nil
+        } catch {
+            // If the file was removed or replaced, `isStill(at:)` says so.
+            guard error.errno.saysReplaced else { throw error }
+        }
+    }
+
+    private func isSame(_ other: Int32) throws(SystemError) -> Bool {
+        var status = stat()
+        guard fstat(other, &status) == 0 else {
+            defer { _ = close(other) }
+            throw SystemError("fstat", path)
+        }
+        let own = try self.status(of: number)
+        return own.st_dev == status.st_dev && own.st_ino == status.st_ino
+    }
+
+    /// Shows others what was written since the file was locked, where that takes a close, and says if it could not be
+    /// written. What is read through this object afterwards may be old. C: `close(2)`.
+    package func publish() throws(SystemError) {
+        guard let again = lockedNumber else { return }
+        lockedNumber = nil
+        guard close(again) == 0 || Errno.current == .interrupted else {
+            throw SystemError("close", path)
+        }
+    }
+
+    /// Publishes what was written, without telling whether that failed, and releases the lock.
     package func unlock() {
         defer { withExtendedLifetime(self) {} }
+        do throws(SystemError) { try publish() } catch {}
         _ = flock(number, LOCK_UN)
     }
 }

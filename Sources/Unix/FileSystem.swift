@@ -10,6 +10,17 @@ package struct FileSystem: Equatable, Sendable {
     package init(at path: String) throws(SystemError) {
         var status = statfs()
         guard retried({ statfs(path, &status) }) == 0 else { throw SystemError("statfs", path) }
+        self.init(status)
+    }
+
+    /// That of an open file. C: `fstatfs(2)`.
+    init(of number: Int32, _ path: String) throws(SystemError) {
+        var status = statfs()
+        guard retried({ fstatfs(number, &status) }) == 0 else { throw SystemError("statfs", path) }
+        self.init(status)
+    }
+
+    private init(_ status: statfs) {
         // The numbers have 32 bits. Some systems extend the sign.
         kind = Int64(UInt32(truncatingIfNeeded: status.f_type))
     }

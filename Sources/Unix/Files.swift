@@ -13,10 +13,8 @@ package enum Files {
         var patience = Patience()
         while true {
             do throws(SystemError) { return try open(path, .read)?.readToEnd(limit: limit) } catch {
-                // A network file system may have opened a file that another machine has just replaced. NFS
-                // says ESTALE, JuiceFS ENOENT or EBADF.
-                let isReplaced = [.stale, .noEntry, .badDescriptor].contains(error.errno)
-                guard isReplaced, patience.wait() else { throw error }
+                // A network file system may have opened a file that another machine has just replaced.
+                guard error.errno.saysReplaced, patience.wait() else { throw error }
             }
         }
     }

@@ -27,6 +27,10 @@ package enum UnusableFiles {
             let notes = "\(folder)/\(names[0])"
             if try Files.contains(text, in: notes) { return }
             let file = try FileDescriptor.open(notes, .append)
+            guard try file.lock(patience: .seconds(1)) else { return }
+            defer { file.unlock() }
+            // Another process may have renamed it.
+            guard try file.isStill(at: notes) else { return record(path, reason) }
             if try file.size() > limit {
                 try Files.rename(notes, "\(folder)/\(names[1])")
                 return record(path, reason)

@@ -29,6 +29,7 @@ struct ErrnoTests {
         "fstat": "EBADF EFAULT ENOMEM EOVERFLOW",
         "newfstatat": "EACCES EBADF EFAULT ELOOP ENAMETOOLONG ENOMEM EOVERFLOW",
         "stat": "EACCES EFAULT ELOOP ENAMETOOLONG ENOMEM EOVERFLOW",
+        "fstatfs": "EBADF EFAULT EINTR EIO ENOMEM ENOSYS EOVERFLOW",
         "fsync": "EBADF EINTR EIO ENOSPC EROFS EINVAL EDQUOT",
         "ftruncate": "EBADF EFBIG EINTR EINVAL EIO EPERM EROFS ETXTBSY",
         // Not ENOENT, which says that the folder is removed: nothing is in it.

@@ -30,6 +30,10 @@ import Turnstone
         #"{"method": "POST", "path": "/register", "headers": {"X-API-Key": "\#(Endpoint.key)"}, "#
         + #""body": {"user_id": "1783478", "device_token": "\#(Endpoint.token)"}}"#
 
+    private static let message =
+        #"{"method": "POST", "path": "/api/notify", "headers": {"Authorization": "Key \#(Endpoint.serverKey)"}, "#
+        + #""body": {"users": ["1783478"], "title": "Your turn"}}"#
+
     private static func command(_ folder: String) -> String {
         "Run: storage-test \(folder)"
     }
@@ -142,11 +146,11 @@ import Turnstone
         }
         for (name, value) in [
             ("host", "another"), ("machines", "none"), ("file_system", "fuse.other"),
-            ("options", []), ("version", 2), ("inode", 1),
+            ("options", []), ("version", 1), ("inode", 1),
         ] as [(String, JSONValue)] {
             try change(name, to: value)
             #expect(try status() == 503, "\(name)")
-            try change("version", to: 1)
+            try change("version", to: 2)
             #expect(try status() == 200, "\(name)")
         }
         try change("machines", to: "several")
@@ -183,8 +187,75 @@ import Turnstone
         }
     }
 
+    /// Checks that whatever is locked is opened again, used by that descriptor only, and closed before the lock is
+    /// released.
+    ///
+    /// - Returns: how many locks were taken and given back.
+    private static func locks(in traced: SystemCalls, of program: String) throws -> Int {
+        var paths: [Int: String] = [:]
+        /// By the descriptor that is locked: the one that was opened under the lock, 0 before, -1 after its close.
+        var held: [Int: Int] = [:]
+        var count = 0
+        for call in traced.calls {
+            let file = Int(call.arguments.prefix { $0 != "," }) ?? -1
+            switch call.name {
+            case "open", "openat":
+                guard let result = call.result, result >= 0, let path = call.text(0) else { break }
+                if let lock = held.first(where: { $0.value == 0 && paths[$0.key] == path })?.key {
+                    held[lock] = result
+                }
+                paths[result] = path
+            case "flock" where call.arguments.contains("LOCK_EX") && call.result == 0:
+                held[file] = 0
+            case "flock" where call.arguments.contains("LOCK_UN"), "close":
+                if call.name == "close" {
+                    for (lock, again) in held where again == file { held[lock] = -1 }
+                }
+                guard let again = held.removeValue(forKey: file) else { break }
+                #expect(again == -1, "\(program): \(paths[file] ?? "") is released first")
+                count += 1
+            case "flock", "statfs", "fstatfs": break
+            default: #expect(held[file] == nil, "\(program): \(call.name)(\(call.arguments))")
+            }
+        }
+        return count
+    }
+
     @Test(
-        "a program asks for the kind of file system once, and not at all without a state folder",
+        "what is read and written under a lock is opened under it, and closed before it is released",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"))
+    func openedUnderLock() throws {
+        let installation = try Endpoint.installation(environment: ["DELIVER_LINGER_SECONDS": "0"])
+        let test = try Programs.run("storage-test", [installation.state.path], environment: [:])
+        #expect(test.exitCode == 0, "\(test.stdout) \(test.stderr)")
+        var locks = 0
+        let users =
+            #"{"method": "GET", "path": "/api/users/1783478", "headers": {"Authorization": "Key \#(Endpoint.serverKey)"}}"#
+        let erasure = users.replacing("GET", with: "DELETE")
+        // Each twice: the first time most files are new.
+        for (program, input) in [
+            ("register", Self.registration), ("notify", Self.message), ("check-turns", ""),
+            ("deliver", ""), ("users", users), ("users", erasure),
+        ] {
+            for _ in 1...2 {
+                let (traced, ended) = try SystemCalls.of(
+                    Programs.path(program),
+                    [
+                        "statfs", "fstatfs", "open", "openat", "flock", "read", "pread64", "write",
+                        "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "lseek",
+                        "close",
+                    ],
+                    input: Array(input.utf8), environment: installation.environment,
+                    options: ["-e", "inject=statfs,fstatfs:poke_exit=@arg2=\(Self.fuse)00000000"])
+                #expect(ended.exitCode == 0, "\(program): \(ended.stderr)")
+                locks += try Self.locks(in: traced, of: program)
+            }
+        }
+        #expect(locks > 20)
+    }
+
+    @Test(
+        "a program asks for the kind of its folder's file system once, and not at all without a state folder",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"))
     func cost() throws {
         func count(_ program: String, _ input: String) throws -> Int {
@@ -261,6 +332,23 @@ struct NetworkStorageTests {
                 "inject=openat,open:error=EEXIST:when=1..3",
             ])
         #expect(answer.status == 200)
+    }
+
+    @Test(
+        "a lock file that seems to be gone or replaced when it is opened under its lock is still locked",
+        arguments: [("ENOENT", 200), ("ESTALE", 200), ("EBADF", 200), ("EMFILE", 503)])
+    func openedAgain(error: String, status: Int) throws {
+        let installation = try Endpoint.installation()
+        #expect(try register(installation, ["-e", "trace=none"]).status == 200)
+        let name = SharedLock.file(of: "users/eb/1783478.json")
+        let answer = try register(
+            installation,
+            [
+                "-P", "\(installation.state.path)/\(name)", "-e", "trace=openat,open,fstatfs", "-e",
+                "inject=fstatfs:poke_exit=@arg2=4655736500000000", "-e",
+                "inject=openat,open:error=\(error):when=2",
+            ])
+        #expect(answer.status == status, "\(answer)")
     }
 
     @Test("a document that seems to be missing while it is replaced is looked for again")

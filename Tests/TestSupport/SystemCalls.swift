@@ -21,17 +21,20 @@ package struct SystemCalls {
     package let calls: [Call]
 
     /// Runs a program, in one thread, and writes down its calls of these names, or all of them.
+    ///
+    /// - Parameter options: more for strace, such as `["-e", "inject=fsync:error=EIO"]`.
     package static func of(
         _ program: String, _ names: [String] = ["all"], input: [UInt8],
-        environment: [String: String]
+        environment: [String: String], options: [String] = []
     ) throws -> (calls: SystemCalls, ended: EndedProgram) {
         let folder = TemporaryFolder()
         let ended = try Programs.start(
             at: tracer,
             [
                 "-qq", "-s", "4096", "-e", "trace=\(names.joined(separator: ","))", "-e",
-                "signal=none", "-o", "\(folder.path)/calls", "--", program,
-            ], input: input, entries: environment.map { "\($0.key)=\($0.value)" }
+                "signal=none", "-o", "\(folder.path)/calls",
+            ] + options + ["--", program], input: input,
+            entries: environment.map { "\($0.key)=\($0.value)" }
         ).end()
         let text = String(decoding: folder.read("calls") ?? [], as: UTF8.self)
         return (

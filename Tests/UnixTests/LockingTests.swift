@@ -45,18 +45,4 @@ import Unix
         #expect(try file.read(upTo: 4, at: 10).isEmpty)
         #expect(try file.size() == 10)
     }
-
-    @Test("what one mapping stores, another one and the file show")
-    func mapping() throws {
-        let file = try open()
-        #expect(try MappedFile(file) == nil)
-        try file.write([UInt8](repeating: 0, count: 24))
-        let one = try #require(try MappedFile(file))
-        let other = try #require(try MappedFile(open()))
-        one[8] = -2
-        one.store([1, 2, 3, 4, 5, 6, 7, 8], at: 16)
-        #expect(other[8] == -2)
-        #expect(other.bytes(at: 16, count: 8) == [1, 2, 3, 4, 5, 6, 7, 8])
-        #expect(try file.read(upTo: 8, at: 8) == [0xfe, 255, 255, 255, 255, 255, 255, 255])
-    }
 }

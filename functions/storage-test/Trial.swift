@@ -15,8 +15,6 @@ final class Trial {
 
     /// The work of the two processes in each race, half of it each.
     private static let rounds = 1000
-    /// Stores into memory that both map. MooseFS loses one in most, but not all, tries of 1,000.
-    private static let stores = 5000
     /// Rounds in which they take turns.
     private static let turns = 50
 
@@ -150,13 +148,11 @@ private struct Promise {
                 (trial) throws(TrialError) in try trial.acceptance()
             },
             Promise(name: "appending to a file that was opened under the lock loses nothing") {
-                (trial) throws(TrialError) in try trial.appending(opensFirst: false)
+                (trial) throws(TrialError) in try trial.appending("append")
             },
-            Promise(name: "appending to a file that was opened before the lock loses nothing") {
-                (trial) throws(TrialError) in try trial.appending(opensFirst: true)
-            },
-            Promise(name: "memory that two processes map is the same") {
-                (trial) throws(TrialError) in try trial.sharing()
+            Promise(name: "appending to a file that was opened before it was locked loses nothing")
+            {
+                (trial) throws(TrialError) in try trial.appending("extend")
             },
         ]
     }
@@ -288,10 +284,10 @@ extension Trial {
         return "\(Self.rounds) files"
     }
 
-    fileprivate func appending(opensFirst: Bool) throws(TrialError) -> String {
-        let name = opensFirst ? "early" : "late"
+    fileprivate func appending(_ command: String) throws(TrialError) -> String {
+        let name = "\(command)ed"
         try left.ask("blank \(name) 0")
-        try atOnce("append \(name) \(opensFirst ? "first " : "")\(Self.rounds / 2)")
+        try atOnce("\(command) \(name) \(Self.rounds / 2)")
         for partner in [left, right] {
             let lines = try partner.ask("lines \(name)")
             guard lines == "\(Self.rounds)" else {
@@ -299,15 +295,6 @@ extension Trial {
             }
         }
         return "\(Self.rounds) lines"
-    }
-
-    fileprivate func sharing() throws(TrialError) -> String {
-        try left.ask("blank memory 4096")
-        try left.tell("share memory left \(Self.stores / 2)")
-        try right.tell("share memory right \(Self.stores / 2)")
-        _ = try left.answer()
-        _ = try right.answer()
-        return "\(Self.stores) stores"
     }
 
     /// The two workers, exchanged in every other round.

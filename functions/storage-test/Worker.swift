@@ -85,8 +85,12 @@ struct Worker {
         case "time": return "\(try clockDistance(name))"
         // Races.
         case "replace": return try replace(name, rounds: number)
-        case "append": return try append(name, rounds: number, opensFirst: words.contains("first"))
-        case "share": return try share(name, rounds: number, place: words.contains("left") ? 0 : 1)
+        case "append":
+            try append(name, rounds: number)
+            return ""
+        case "extend":
+            try extend(name, rounds: number)
+            return ""
         case "publish": return try publish(name, rounds: number)
         case "follow": return try follow(name, last: number)
         case "accept": return try accept(name, rounds: number)
@@ -137,10 +141,14 @@ extension Worker {
 
     private func locked(_ name: String) throws(TrialError) -> FileDescriptor {
         let file = try tried(FileDescriptor.open(path("\(name).lock"), .update))
+        try lock(file)
+        return file
+    }
+
+    private func lock(_ file: FileDescriptor) throws(TrialError) {
         guard try tried(file.lock(patience: .seconds(30))) else {
             throw .broken("a lock that others hold for an instant was not free within 30 s")
         }
-        return file
     }
 
     /// Adds 1 to a number, as the programs change a document.
@@ -165,24 +173,33 @@ extension Worker {
 
     private static let line = Array("0123456789abcde\n".utf8)
 
-    /// Appends lines.
-    ///
-    /// - Parameter opensFirst: whether the file is opened before the lock is taken.
-    private func append(_ name: String, rounds: Int, opensFirst: Bool) throws(TrialError) -> String
-    {
+    /// Appends lines to a file that is opened under the lock.
+    private func append(_ name: String, rounds: Int) throws(TrialError) {
         for round in 1...rounds {
-            let early = opensFirst ? try tried(FileDescriptor.open(path(name), .append)) : nil
             try holding(name) { () throws(TrialError) in
                 try tried { () throws(SystemError) in
-                    let file =
-                        if let early { early } else { try FileDescriptor.open(path(name), .append) }
+                    let file = try FileDescriptor.open(path(name), .append)
                     try file.write(Self.line)
                     try file.synchronizeData()
                 }
             }
             breathe(round)
         }
-        return ""
+    }
+
+    /// Appends lines to a file that is its own lock, as the programs do with an index: it is opened before the lock is
+    /// taken, and ``FileDescriptor`` opens it again under it.
+    private func extend(_ name: String, rounds: Int) throws(TrialError) {
+        for round in 1...rounds {
+            let file = try tried(FileDescriptor.open(path(name), .update))
+            try lock(file)
+            defer { file.unlock() }
+            try tried { () throws(SystemError) in
+                try file.write(Self.line, at: file.size())
+                // Others learn of it when it is closed, as programs leave most of what is in a lock file.
+            }
+            breathe(round)
+        }
     }
 
     /// How many lines were appended. They have the same length, so holes and overwritten ones show.
@@ -196,33 +213,6 @@ extension Worker {
             throw .broken("an appended line was overwritten")
         }
         return bytes.count / Self.line.count
-    }
-
-    /// Counts in a word of a file that both map as memory.
-    private func share(_ name: String, rounds: Int, place: Int) throws(TrialError) -> String {
-        var other = Int64(0)
-        for round in 1...rounds {
-            try holding(name) { () throws(TrialError) in
-                guard
-                    let memory = try tried({ () throws(SystemError) in
-                        try MappedFile(FileDescriptor.open(path(name), .overwrite))
-                    })
-                else { throw .broken("a mapped file was empty") }
-                guard memory[place * 8] == round - 1 else {
-                    throw .broken(
-                        "a word in shared memory was lost: \(memory[place * 8]) instead of \(round - 1)"
-                    )
-                }
-                let seen = memory[8 - place * 8]
-                guard seen >= other else {
-                    throw .broken("shared memory went back from \(other) to \(seen)")
-                }
-                other = seen
-                memory[place * 8] = Int64(round)
-            }
-            breathe(round)
-        }
-        return "\(other)"
     }
 
     /// Replaces a file again and again, while the other process reads it.
