@@ -64,8 +64,8 @@ package struct Errno: Equatable, Sendable {
     /// The same, also for a disk that fails in one place.
     package var concernsOneFile: Bool { isFileSpecific || self == .inputOutput }
 
-    /// Whether it is what a network file system says of a file that another machine has just removed or replaced: ENOENT,
-    /// NFS ESTALE, JuiceFS also EBADF.
+    /// Whether it is what a network file system says of a file that another machine has just removed or
+    /// replaced: ENOENT, NFS ESTALE, JuiceFS also EBADF.
     package var saysReplaced: Bool { [.stale, .noEntry, .badDescriptor].contains(self) }
 
     /// The manual's name, such as `ENOSPC`. C: `strerrorname_np(3)`.

@@ -304,8 +304,8 @@ package final class FileDescriptor {
     }
 
     /// Takes the exclusive lock if no process holds it. All processes of the machine see the lock, and on a
-    /// cluster file system all machines. It is released with the descriptor. The file's bytes are those of now, and reading
-    /// begins at its start. C: `flock(2)`.
+    /// cluster file system all machines. It is released with the descriptor. The file's bytes are those of now,
+    /// and reading begins at its start. C: `flock(2)`.
     package func tryLock() throws(SystemError) -> Bool { try tryLock(LOCK_EX) }
 
     /// Whether a process holds the exclusive lock. Asking takes a shared lock for an instant, which does not
