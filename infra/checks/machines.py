@@ -519,7 +519,7 @@ def moosefs(folder):
     volume = Volume(folder, lambda mount: ["nsenter", f"--net={network}", "mfsmount", mount, "-H", address, "-f"], restart)
     files = {
         "network": "", "master/metadata.mfs": "MFSM NEW", "exports.cfg": "* / rw,alldirs,maproot=0:0\n", "disk.cfg": f"{folder}/disk\n",
-        "master.cfg": f"DATA_PATH = {folder}/master\nEXPORTS_FILENAME = {folder}/exports.cfg\nSESSION_SUSTAIN_TIME = 30\n"
+        "master.cfg": f"DATA_PATH = {folder}/master\nEXPORTS_FILENAME = {folder}/exports.cfg\nSESSION_SUSTAIN_TIME = 60\n"
                       + "".join(f"MATO{whom}_LISTEN_HOST = {address}\n" for whom in ("ML", "CS", "CL")),
         "chunks.cfg": f"DATA_PATH = {folder}/chunks\nHDD_CONF_FILENAME = {folder}/disk.cfg\nHDD_LEAVE_SPACE_DEFAULT = 16MiB\n"
                       f"MASTER_HOST = {address}\nCSSERV_LISTEN_HOST = {address}\n"}
