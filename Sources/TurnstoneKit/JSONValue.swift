@@ -39,7 +39,15 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension JSONValue: Codable {
+    /// How many levels of arrays and objects are read.
+    private static let maximalDepth = 64
+
     public init(from decoder: any Decoder) throws {
+        // A thread's stack is small, and each level takes some kilobytes of it.
+        guard decoder.codingPath.count < Self.maximalDepth else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: [], debugDescription: "more than \(Self.maximalDepth) levels"))
+        }
         let container = try decoder.singleValueContainer()
         self =
             if container.decodeNil() {
@@ -78,7 +86,7 @@ extension JSONValue {
     ///
     /// A number that was a JSON boolean is a `.bool`: on Apple's systems both arrive as `NSNumber`.
     init?(_ value: Any, depth: Int = 0) {
-        guard depth < 64 else { return nil }
+        guard depth < Self.maximalDepth else { return nil }
         switch value {
         case is NSNull: self = .null
         case let value as String: self = .string(value)

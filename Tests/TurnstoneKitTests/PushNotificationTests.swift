@@ -72,6 +72,28 @@ import TurnstoneKit
         }
     }
 
+    /// A thread of Apple's systems has 512 KiB of stack.
+    @Test(arguments: ["[", #"{"a":"#])
+    func deepNestingNeedsLittleStack(open: String) async {
+        @Sendable func payload(_ depth: Int) -> Data {
+            let end =
+                (open == "[" ? "" : "0") + String(repeating: open == "[" ? "]" : "}", count: depth)
+            return Data(
+                (#"{"aps":{"alert":"hello"},"a":"# + String(repeating: open, count: depth) + end
+                    + "}")
+                    .utf8)
+        }
+        let bodies = await withCheckedContinuation { done in
+            let thread = Thread {
+                done.resume(
+                    returning: [60, 70, 500].map { PushNotification(payload: payload($0))?.body })
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+        #expect(bodies == ["hello", nil, nil])
+    }
+
     @Test func deepNestingIsLeftOut() {
         var value: Any = "x"
         for _ in 0..<1000 { value = [value] }
