@@ -286,6 +286,7 @@ func tests(_ module: String, and more: [Target.Dependency] = []) -> Target {
 let checks: [Target] = [
     // The JSON reader is compared with it.
     .systemLibrary(name: "CJansson", path: "Tests/CJansson"),
+    // More threads for all tests.
     .target(name: "CTestThreads", path: "Tests/CTestThreads"),
     .target(
         name: "TestSupport",

@@ -1,8 +1,8 @@
 // More threads for the tests.
 //
 // Swift runs all tasks on as many threads as there are processors. Most tests wait for a program that they have
-// started, so that the processors were idle for half of the time. Here every task that is not bound to an actor runs
-// on one of two threads a processor, and one more.
+// started, so that the processors were idle for half of the time. Here what the runtime
+// would hand to those threads runs on two threads a processor, and one more.
 //
 // `swift_task_enqueueGlobal_hook` and `swift_job_run` are the Swift runtime's (Concurrency.h). Without them the tests
 // run as they did, only for longer.
