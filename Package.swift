@@ -373,7 +373,9 @@ let fuzzing: Target =
 
 /// What an app links, on Apple's systems too: nothing of the server is in it.
 let kit: [Target] = [
-    .target(name: "TurnstoneKit"),
+    .target(
+        name: "TurnstoneKit",
+        dependencies: [.target(name: "CCurl", condition: .when(platforms: [.linux]))]),
     .testTarget(
         name: "TurnstoneKitTests",
         dependencies: ["TurnstoneKit", "TestSupport", "Crypto", "JSON", "Turnstone"]),

@@ -14,7 +14,7 @@ public struct AppClient: Sendable {
     ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws
     ///     is ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
     public init(
-        at base: URL, transport: any Transport = URLSessionTransport(),
+        at base: URL, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience(),
         token: @escaping @Sendable () async throws -> String
     ) {
@@ -31,13 +31,20 @@ public struct AppClient: Sendable {
     /// - Parameters:
     ///   - name: for a list of devices, at most 256 bytes. If omitted, the known one stays.
     ///   - appVersion: at most 256 bytes.
+    ///   - model: such as `iPhone15,2`, at most 128 bytes as `system` is.
+    ///   - system: such as `iOS 19.1`.
+    ///   - profile: changes what is known of the user, as ``changeProfile(_:)`` does.
     @discardableResult
     public func register(
-        _ token: PushToken, name: String? = nil, appVersion: String? = nil
+        _ token: PushToken, name: String? = nil, appVersion: String? = nil, model: String? = nil,
+        system: String? = nil, profile: [String: JSONValue]? = nil
     ) async throws(TurnstoneError) -> RegisteredDevice {
         var body = token.members("deviceToken")
         body["deviceName"] = name.map { .string($0) }
         body["appVersion"] = appVersion.map { .string($0) }
+        body["model"] = model.map { .string($0) }
+        body["os"] = system.map { .string($0) }
+        body["profile"] = profile.map { .object($0) }
         return try await connection.value(
             "POST", "api/devices/register", as: Envelope<RegisteredDevice>.self, body: body
         ).data
@@ -50,7 +57,8 @@ public struct AppClient: Sendable {
 
     /// Removes a device by its id or its token, for instance when the user signs out.
     public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
-        _ = try await connection.send("DELETE", "api/devices/\(Connection.encoded(idOrToken))")
+        try await connection.perform(
+            "DELETE", "api/devices/\(try Connection.encoded(idOrToken))")
     }
 
     /// Registers the token of a Live Activity.
@@ -96,7 +104,7 @@ public struct AppClient: Sendable {
 
     /// Removes a token of the user's, whatever its kind, by the id that its registration answered.
     public func invalidate(_ id: String) async throws(TurnstoneError) {
-        _ = try await connection.send("DELETE", "api/push/invalidate", body: ["id": id])
+        try await connection.perform("DELETE", "api/push/invalidate", body: ["id": id])
     }
 
     /// Which of the user's tokens can receive pushes.
@@ -114,6 +122,14 @@ public struct AppClient: Sendable {
 
     public func status() async throws(TurnstoneError) -> Status {
         try await connection.value("GET", "api/push/status")
+    }
+
+    private struct Configuration: Decodable { let vapid_public_key: String }
+
+    /// The key with which a page subscribes a browser to Web Push: `applicationServerKey`, in base64url.
+    public func webPushKey() async throws(TurnstoneError) -> String {
+        try await connection.value("GET", "api/push/config", as: Configuration.self)
+            .vapid_public_key
     }
 
     private struct Badge: Decodable { let badge: Int }

@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 /// The part that all clients share: the address, the credential and the handling of answers.
 struct Connection: Sendable {
     /// The installation's address, with the prefix under which it is mounted.
@@ -12,20 +16,23 @@ struct Connection: Sendable {
     /// Sends a request, and repeats it as `patience` allows.
     ///
     /// - Parameters:
-    ///   - path: below the address, percent-encoded, without a slash in front.
+    ///   - path: below the address, of percent-encoded parts, without a slash in front.
     ///   - body: what is sent as JSON.
     /// - Returns: the answer, with a status of 200 to 299.
     func send(
         _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil,
         headers: [String: String] = [:]
     ) async throws(TurnstoneError) -> HTTPAnswer {
+        let request = try await request(method, path, body, headers)
         var attempt = 1
         while true {
-            let answer = try await once(method, path, body, headers)
+            let answer = try await answer(to: request)
             if (200..<300).contains(answer.status) { return answer }
             let error = Self.error(answer)
-            guard case .later(let pause, _) = error, attempt < patience.attempts,
-                (pause ?? .seconds(1)) <= patience.longestPause
+            // Of the installation itself it is known that nothing was done. A proxy may say the same after it
+            // has passed the request on.
+            guard case .later(let pause, _) = error, method == "GET" || Self.isOwnRefusal(answer),
+                attempt < patience.attempts, (pause ?? .seconds(1)) <= patience.longestPause
             else { throw error }
             do { try await patience.sleep(pause ?? .seconds(1)) } catch { throw .cancelled }
             attempt += 1
@@ -48,41 +55,126 @@ struct Connection: Sendable {
         }
     }
 
-    private func once(
+    /// Sends a request that only does something, and reads that it was done. A page of something between is no
+    /// such answer, whatever its status.
+    ///
+    /// - Parameter member: the answer's member that says so, by its value.
+    func perform(
+        _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil,
+        member: (name: String, value: JSONValue) = ("success", true)
+    ) async throws(TurnstoneError) {
+        let answer = try await value(method, path, as: [String: JSONValue].self, body: body)
+        guard answer[member.name] == member.value else {
+            throw .unexpected("the answer does not say that it was done")
+        }
+    }
+
+    /// Reads a document whose members are the caller's own business.
+    func document(_ path: String) async throws(TurnstoneError) -> [String: JSONValue] {
+        let answer = try await value("GET", path, as: [String: JSONValue].self)
+        guard answer["success"] == true else { throw .unexpected("the answer says no success") }
+        return answer
+    }
+
+    /// Sends a request a single time.
+    ///
+    /// - Parameter statuses: of the answers that are no refusals.
+    func once(
+        _ method: String, _ path: String, accepting statuses: [Int]
+    ) async throws(TurnstoneError) -> HTTPAnswer {
+        let request = try await request(method, path, nil, [:])
+        let answer = try await answer(to: request)
+        guard statuses.contains(answer.status) else {
+            throw Self.error(answer)
+        }
+        return answer
+    }
+
+    private func request(
         _ method: String, _ path: String, _ body: (any Encodable & Sendable)?,
         _ headers: [String: String]
-    ) async throws(TurnstoneError) -> HTTPAnswer {
-        guard let url = url(of: path) else {
-            throw .unexpected("\(base.absoluteString) is not the address of an installation")
-        }
-        var request = HTTPRequest(method: method, url: url, headers: headers, body: nil)
-        do {
-            if let (name, value) = try await credential() { request.headers[name] = value }
-            if let body {
-                request.headers["Content-Type"] = "application/json"
-                request.body = try Self.encoder.encode(body)
+    ) async throws(TurnstoneError) -> HTTPRequest {
+        var request = HTTPRequest(method: method, url: try url(of: path), headers: headers)
+        if let body {
+            request.headers["Content-Type"] = "application/json"
+            do { request.body = try Self.encoder.encode(body) } catch {
+                // Without the value: Foundation cannot describe each date.
+                guard case EncodingError.invalidValue(_, let context) = error else {
+                    throw .invalid("what is to be sent cannot be written as JSON")
+                }
+                let place = context.codingPath.map(\.stringValue).joined(separator: ".")
+                throw .invalid("\(place) cannot be sent: \(context.debugDescription)")
             }
-            return try await transport.answer(to: request)
+        }
+        return request
+    }
+
+    private func answer(to request: HTTPRequest) async throws(TurnstoneError) -> HTTPAnswer {
+        do {
+            // It is asked for again before a repetition, so it is still good then.
+            guard let (name, value) = try await credential() else {
+                return try await transport.answer(to: request)
+            }
+            guard value.utf8.allSatisfy({ $0 > 31 && $0 != 127 }) else {
+                throw TurnstoneError.invalid(
+                    "the key or the token has a line break or another control character")
+            }
+            var request = request
+            request.headers[name] = value
+            var answer = try await transport.answer(to: request)
+            // Some proxies show in a refusal what they were sent.
+            let secret =
+                name == "Authorization" ? String(value.drop { $0 != " " }.dropFirst()) : value
+            if answer.status >= 300, secret.utf8.count >= 8 {
+                let text = String(decoding: answer.body, as: UTF8.self)
+                answer.body = Data(text.replacingOccurrences(of: secret, with: "…").utf8)
+            }
+            return answer
         } catch is CancellationError {
             throw .cancelled
         } catch let error as TurnstoneError {
             throw error
         } catch {
-            if Task.isCancelled { throw .cancelled }
-            throw .unreachable("\(base.absoluteString): \(error.localizedDescription)")
+            if Task.isCancelled || (error as? URLError)?.code == .cancelled { throw .cancelled }
+            throw .unreachable("\(address): \(error.localizedDescription)")
         }
     }
 
-    /// Nil if the address is not one of the web, or has a query or a fragment.
-    private func url(of path: String) -> URL? {
-        guard ["http", "https"].contains(base.scheme?.lowercased()), base.host != nil,
-            base.query == nil, base.fragment == nil
-        else { return nil }
-        let slash = base.absoluteString.hasSuffix("/") ? "" : "/"
-        return URL(string: base.absoluteString + slash + path)
+    private func url(of path: String) throws(TurnstoneError) -> URL {
+        // `https` for all but this machine: keys are sent.
+        guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true),
+            let scheme = parts.scheme?.lowercased(),
+            scheme == "https" || scheme == "http" && base.isOnThisMachine,
+            parts.host?.isEmpty == false, (1...65_535).contains(parts.port ?? 443),
+            parts.user == nil, parts.password == nil,
+            parts.query == nil, parts.fragment == nil
+        else { throw .unexpected("\(address) is not the address of an installation") }
+        parts.scheme = scheme
+        guard let address = parts.string,
+            let url = URL(string: address + (address.hasSuffix("/") ? "" : "/") + path)
+        else { throw .unexpected("\(address) is not the address of an installation") }
+        return url
+    }
+
+    /// The address as it may be shown: without a name and a password.
+    private var address: String {
+        guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true),
+            parts.user != nil || parts.password != nil
+        else { return base.absoluteString }
+        parts.user = nil
+        parts.password = nil
+        return (parts.string ?? parts.host ?? "") + " with a name or a password"
     }
 
     private struct Refusal: Decodable { let error: String }
+
+    /// Whether a refusal has what an installation's has, and nothing else.
+    private static func isOwnRefusal(_ answer: HTTPAnswer) -> Bool {
+        guard let members = try? decoder.decode([String: JSONValue].self, from: answer.body),
+            members["error"]?.string?.isEmpty == false
+        else { return false }
+        return members.allSatisfy { $0.key == "error" || $0.key == "success" && $0.value == false }
+    }
 
     private static func error(_ answer: HTTPAnswer) -> TurnstoneError {
         let refusal = try? decoder.decode(Refusal.self, from: answer.body)
@@ -105,7 +197,19 @@ struct Connection: Sendable {
 
     private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
-        encoder.dateEncodingStrategy = .iso8601
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            // The years 1970 to 9999: others have no form that the installation reads.
+            guard (0..<253_402_300_800).contains(date.timeIntervalSince1970) else {
+                throw EncodingError.invalidValue(
+                    date,
+                    .init(
+                        codingPath: encoder.codingPath,
+                        debugDescription: "it is no moment of the years 1970 to 9999"))
+            }
+            let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            var container = encoder.singleValueContainer()
+            try container.encode(date.formatted(format))
+        }
         // A request that is repeated with its idempotency key must be the same, byte for byte.
         encoder.outputFormatting = .sortedKeys
         return encoder
@@ -132,9 +236,14 @@ struct Connection: Sendable {
     }
 
     /// A part of a path: everything but letters, digits, `-`, `.`, `_` and `~` is percent-encoded.
-    static func encoded(_ part: String) -> String {
+    ///
+    /// - Throws: ``TurnstoneError/invalid(_:)`` for a part that names another path than the one it is in.
+    static func encoded(_ part: String) throws(TurnstoneError) -> String {
         let unreserved = CharacterSet(
             charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~")
-        return part.addingPercentEncoding(withAllowedCharacters: unreserved) ?? part
+        guard !["", ".", ".."].contains(part),
+            let encoded = part.addingPercentEncoding(withAllowedCharacters: unreserved)
+        else { throw .invalid("\"\(part)\" cannot be in the path of a request") }
+        return encoded
     }
 }

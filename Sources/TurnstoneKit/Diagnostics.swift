@@ -11,9 +11,13 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
         public let currentPlayer: Int64?
         /// Whether it is the player's turn, in paused and live games too.
         public let isYourTurn: Bool
-        /// The opponent's name. Nil: unknown, or details were not asked for; so are the next two.
+        /// The opponent's name. Nil: unknown, or details were not asked for; so are the next ones.
         public let opponent: String?
         public let isPaused: Bool?
+        /// `play`, `stone removal` or `finished`, as Online-Go.com names it.
+        public let phase: String?
+        /// The position as its moves, in the form that the reference describes. Nil also if it is not known.
+        public let board: JSONValue?
         /// When the time of the side to move ends. Nil also if it is unlimited.
         public let timeEnds: Date?
 
@@ -25,6 +29,7 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
             case isYourTurn = "is_your_turn"
             case opponent
             case isPaused = "paused"
+            case phase, board
             case timeEnds = "expiration"
         }
 
@@ -38,19 +43,28 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
             isYourTurn = try container.decode(Bool.self, forKey: .isYourTurn)
             opponent = try container.decodeIfPresent(String.self, forKey: .opponent)
             isPaused = try container.decodeIfPresent(Bool.self, forKey: .isPaused)
+            phase = try container.decodeIfPresent(String.self, forKey: .phase)
+            board = try container.decodeIfPresent(JSONValue.self, forKey: .board)
             timeEnds = try container.milliseconds(.timeEnds)
         }
 
+        /// Its page is `link?.webURL(on: site)`, with the ``Diagnostics/site`` of the answer.
         public var link: GameLink? { GameLink(game: id) }
     }
 
     public let isDeviceRegistered: Bool
     /// The beginning of the token of the device that was registered first.
     public let deviceTokenPreview: String?
+    /// That device's platform: `ios`, `android` or `web`.
+    public let devicePlatform: String?
+    /// Whether the app has not registered that device for 270 days.
+    public let isDeviceStale: Bool
     /// Nil: never.
     public let lastNotification: Date?
     public let games: [Game]
     public let activeGames: Int
+    /// Where the games are. Nil if details were not asked for.
+    public let site: URL?
     /// `30s`
     public let checkInterval: String
     /// Nil: never.
@@ -59,9 +73,12 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case isDeviceRegistered = "device_token_registered"
         case deviceTokenPreview = "device_token_preview"
+        case devicePlatform = "device_platform"
+        case isDeviceStale = "device_stale"
         case lastNotification = "last_notification_time"
         case games = "monitored_games"
         case activeGames = "total_active_games"
+        case site
         case checkInterval = "server_check_interval"
         case lastCheck = "last_server_check_time"
     }
@@ -70,9 +87,12 @@ public struct Diagnostics: Decodable, Hashable, Sendable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         isDeviceRegistered = try container.decode(Bool.self, forKey: .isDeviceRegistered)
         deviceTokenPreview = try container.decodeIfPresent(String.self, forKey: .deviceTokenPreview)
+        devicePlatform = try container.decodeIfPresent(String.self, forKey: .devicePlatform)
+        isDeviceStale = try container.decodeIfPresent(Bool.self, forKey: .isDeviceStale) ?? false
         lastNotification = try container.milliseconds(.lastNotification)
         games = try container.decode([Game].self, forKey: .games)
         activeGames = try container.decode(Int.self, forKey: .activeGames)
+        site = try container.decodeIfPresent(URL.self, forKey: .site)
         checkInterval = try container.decode(String.self, forKey: .checkInterval)
         let seconds = try container.decodeIfPresent(Int64.self, forKey: .lastCheck) ?? 0
         lastCheck = seconds > 0 ? Date(timeIntervalSince1970: Double(seconds)) : nil

@@ -14,31 +14,26 @@ public struct GameLink: Hashable, Sendable {
         self.game = game
     }
 
-    /// Reads a link of either form. Everything else is nil: another scheme, another host, a port, a name or a
-    /// password, a path with more or less in it, and a number that is not plain digits. A query and a
+    /// Reads a link of either form. Everything else is nil: another scheme, another host, another port, a name
+    /// or a password, a path with more or less in it, and a number that is not plain digits. A query and a
     /// fragment are ignored, and so is one slash at the end.
     ///
-    /// - Parameter site: whose web links count: scheme, host and port have to be the same. `ogs:` links
-    ///   always count.
+    /// - Parameter site: whose web links count: scheme, host, port and the path before `/game` have to be the
+    ///   same. `ogs:` links always count.
     public init?(_ url: URL, on site: URL = site) {
-        guard let parts = URLComponents(url: url, resolvingAgainstBaseURL: true),
-            let scheme = parts.scheme?.lowercased(), let host = parts.host?.lowercased(),
-            parts.user == nil, parts.password == nil
-        else { return nil }
-        var path = parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
-        if path.first?.isEmpty == true { path.removeFirst() }
-        if path.last?.isEmpty == true { path.removeLast() }
-        switch (scheme, path.count) {
-        case ("ogs", 1):
-            guard host == "game", parts.port == nil else { return nil }
-        case (_, 2):
-            guard path.first == "game", url.isAt(site) else { return nil }
+        guard let origin = url.origin else { return nil }
+        let above: [Substring]
+        switch origin {
+        case "ogs://game": above = []
+        case site.webOrigin: above = Array(Self.games(on: site).pathParts.dropFirst())
         default: return nil
         }
+        var path = url.pathParts
+        if path.first?.isEmpty == true { path.removeFirst() }
+        if path.last?.isEmpty == true { path.removeLast() }
         // Digits only: `Int64` would take a sign, and other parsers other digits.
-        guard let digits = path.last, !digits.isEmpty,
-            digits.utf8.allSatisfy({ (48...57).contains($0) }),
-            let game = Int64(digits)
+        guard let digits = path.popLast(), path == above, !digits.isEmpty,
+            digits.utf8.allSatisfy({ (48...57).contains($0) }), let game = Int64(digits)
         else { return nil }
         self.init(game: game)
     }
@@ -54,17 +49,52 @@ public struct GameLink: Hashable, Sendable {
 
     /// `https://online-go.com/game/79504463`, or the same game on another site.
     public func webURL(on site: URL = site) -> URL {
-        site.appendingPathComponent("game").appendingPathComponent("\(game)")
+        Self.games(on: site).appendingPathComponent("\(game)")
     }
+
+    private static func games(on site: URL) -> URL { site.appendingPathComponent("game") }
 }
 
 extension URL {
-    /// Whether scheme, host and port are those of `site`, which has to be https, or http on this machine.
+    /// Scheme and authority as they are written, in lower case and without the scheme's own port. Nil if the URL
+    /// has none, or names a user.
+    fileprivate var origin: String? {
+        let text = absoluteString
+        guard let scheme = scheme?.lowercased(), text.dropFirst(scheme.utf8.count).hasPrefix("://")
+        else { return nil }
+        var authority = text.dropFirst(scheme.utf8.count + 3).prefix { !"/?#".contains($0) }
+            .lowercased()
+        if let port = ["https": ":443", "http": ":80"][scheme], authority.hasSuffix(port) {
+            authority.removeLast(port.utf8.count)
+        }
+        guard !authority.isEmpty, !authority.contains("@") else { return nil }
+        return "\(scheme)://\(authority)"
+    }
+
+    /// The same of a site in the web, and nil of others.
+    fileprivate var webOrigin: String? {
+        ["https", "http"].contains(scheme?.lowercased()) ? origin : nil
+    }
+
+    /// What is between the slashes of the path, percent-encoded.
+    fileprivate var pathParts: [Substring] {
+        guard let parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return [] }
+        return parts.percentEncodedPath.split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    /// Whether it is a page of `site`, which is in the web: scheme, host and port are the same, and the path begins
+    /// with the site's.
     func isAt(_ site: URL) -> Bool {
-        guard let scheme = scheme?.lowercased(), let host = host?.lowercased() else { return false }
-        let isLocal = ["localhost", "127.0.0.1"].contains(host)
-        return (scheme == "https" || scheme == "http" && isLocal)
-            && scheme == site.scheme?.lowercased() && host == site.host?.lowercased()
-            && port == site.port && user == nil && password == nil
+        guard let webOrigin, webOrigin == site.webOrigin else { return false }
+        var above = site.pathParts
+        if above.last?.isEmpty == true { above.removeLast() }
+        let path = pathParts
+        return path.starts(with: above)
+            && !path.contains { $0.removingPercentEncoding.map { $0 == ".." } ?? true }
+    }
+
+    /// Whether the host is this machine, by one of its usual names.
+    var isOnThisMachine: Bool {
+        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host?.lowercased())
     }
 }

@@ -82,14 +82,14 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
-    /// The value of a property list or of `JSONSerialization`; nil if it is not a JSON value.
+    /// The value of a property list or of `JSONSerialization`; nil if it is not a JSON value. A member of an
+    /// object that is none is left out; an array with one is none itself.
     ///
     /// A number that was a JSON boolean is a `.bool`: on Apple's systems both arrive as `NSNumber`.
     init?(_ value: Any, depth: Int = 0) {
         guard depth < Self.maximalDepth else { return nil }
         switch value {
-        case is NSNull: self = .null
-        case let value as String: self = .string(value)
+        // First: on Linux, a cast of these to something else converts all levels in them, and needs their stack.
         case let value as [Any]:
             let members = value.compactMap { JSONValue($0, depth: depth + 1) }
             guard members.count == value.count else { return nil }
@@ -97,21 +97,21 @@ extension JSONValue {
         case let value as [AnyHashable: Any]:
             var members: [String: JSONValue] = [:]
             for (name, value) in value {
-                guard let name = name as? String, let value = JSONValue(value, depth: depth + 1)
-                else { return nil }
-                members[name] = value
+                if let name = name as? String { members[name] = JSONValue(value, depth: depth + 1) }
             }
             self = .object(members)
+        case is NSNull: self = .null
+        case let value as String: self = .string(value)
         case let value as NSNumber: self.init(value)
         case let value as Bool: self = .bool(value)
         case let value as Int: self = .int(Int64(value))
         case let value as Int64: self = .int(value)
-        case let value as Double: self = .double(value)
+        case let value as Double where value.isFinite: self = .double(value)
         default: return nil
         }
     }
 
-    private init(_ number: NSNumber) {
+    private init?(_ number: NSNumber) {
         #if canImport(Darwin)
             let isBool = CFGetTypeID(number) == CFBooleanGetTypeID()
         #else
@@ -122,6 +122,7 @@ extension JSONValue {
         } else if let whole = Int64(exactly: number) {
             self = .int(whole)
         } else {
+            guard number.doubleValue.isFinite else { return nil }
             self = .double(number.doubleValue)
         }
     }

@@ -51,7 +51,9 @@ extension Connection {
     func notifications(after place: String?, limit: Int) async throws(TurnstoneError)
         -> NotificationHistory
     {
-        let after = place.map { "&after=\(Self.encoded($0))" } ?? ""
+        let after =
+            try place.map { (place) throws(TurnstoneError) in "&after=\(try Self.encoded(place))" }
+            ?? ""
         return try await value("GET", "api/notifications?limit=\(limit)\(after)")
     }
 

@@ -2,7 +2,8 @@ import Foundation
 
 /// How long a request may be repeated after 429 and 503, which say that nothing was done.
 ///
-/// A request whose answer was lost is never repeated: it may have been done.
+/// A request whose answer was lost is never repeated: it may have been done. Nor is one that changes something,
+/// if the 429 or 503 is not the installation's own.
 public struct Patience: Sendable {
     /// How often a request is sent at most: 1 and less mean no repetitions.
     public var attempts: Int
@@ -38,8 +39,17 @@ public struct Patience: Sendable {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = TimeZone(identifier: "GMT")
-        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
-        return format.date(from: field).map {
+        // The first one is sent today; a recipient has to know the others (RFC 9110 section 5.6.7).
+        let forms = [
+            "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz",
+            "EEE MMM d HH:mm:ss yyyy",
+        ]
+        let text = field.split(separator: " ").joined(separator: " ")
+        let date = forms.lazy.compactMap { form in
+            format.dateFormat = form
+            return format.date(from: text)
+        }.first
+        return date.map {
             .seconds(Int64(min(max(0, $0.timeIntervalSince(now).rounded(.up)), 31_536_000)))
         }
     }

@@ -17,7 +17,7 @@ public struct PlayerClient: Sendable {
     ///   - player: the player's number on Online-Go.com.
     ///   - key: the player's API key.
     public init(
-        at base: URL, player: String, key: String, transport: any Transport = URLSessionTransport(),
+        at base: URL, player: String, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
     ) {
         self.player = player
@@ -30,29 +30,58 @@ public struct PlayerClient: Sendable {
     ///
     /// - Throws: ``TurnstoneError/unauthorized(_:)`` if it is nobody's.
     public init(
-        at base: URL, key: String, transport: any Transport = URLSessionTransport(),
+        at base: URL, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
     ) async throws(TurnstoneError) {
         let unnamed = PlayerClient(
             at: base, player: "", key: key, transport: transport, patience: patience)
         let keys = try await unnamed.connection.value("GET", "api-keys", as: Keys.self)
-        guard let player = keys.user_id else {
+        guard let player = keys.user_id, !player.isEmpty,
+            player.utf8.allSatisfy({ (48...57).contains($0) })
+        else {
             throw .unexpected("the answer does not say whose key it is")
         }
         self.init(at: base, player: player, key: key, transport: transport, patience: patience)
+    }
+
+    /// Makes a player an API key. For the operator: whoever has the master key can be any player.
+    ///
+    /// - Parameters:
+    ///   - masterKey: the installation's `MASTER_API_KEY`.
+    ///   - description: for the player's list of keys, at most 200 bytes.
+    /// - Returns: the key, which is not shown again.
+    public static func makeKey(
+        at base: URL, for player: String, masterKey: String, description: String? = nil,
+        transport: any Transport = DefaultTransport(), patience: Patience = Patience()
+    ) async throws(TurnstoneError) -> String {
+        let connection = Connection(
+            base: base, credential: { nil }, transport: transport, patience: patience)
+        var body: [String: JSONValue] = [
+            "user_id": .string(player), "master_key": .string(masterKey),
+        ]
+        body["description"] = description.map { .string($0) }
+        let made = try await connection.value(
+            "POST", "generate-api-key", as: NewKey.self, body: body)
+        guard made.user_id == player else {
+            throw .unexpected("the answer is about another player")
+        }
+        return try made.key()
     }
 
     private struct Registration: Decodable { let id: String }
 
     /// Registers a device for the player, or renews its registration. Call it at each start of the app.
     ///
-    /// - Parameter environment: if it differs from the installation's own.
+    /// - Parameters:
+    ///   - name: for a list of devices, at most 200 bytes. If omitted, the known one stays.
+    ///   - environment: if it differs from the installation's own.
     /// - Returns: the device's id.
     @discardableResult
     public func register(
-        _ token: PushToken, environment: APNsEnvironment? = nil
+        _ token: PushToken, name: String? = nil, environment: APNsEnvironment? = nil
     ) async throws(TurnstoneError) -> String {
         var body = token.members("device_token")
+        body["device_name"] = name.map { .string($0) }
         body["user_id"] = .string(player)
         body["environment"] = environment.map { .string($0.rawValue) }
         return try await connection.value("POST", "register", as: Registration.self, body: body).id
@@ -60,7 +89,9 @@ public struct PlayerClient: Sendable {
 
     /// Removes a device of the player by its id or its token, for instance when the player signs out.
     public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
-        _ = try await connection.send("DELETE", "register/\(Connection.encoded(idOrToken))")
+        try await connection.perform(
+            "DELETE", "register/\(try Connection.encoded(idOrToken))",
+            member: ("status", "unregistered"))
     }
 
     private struct Devices: Decodable { let data: [RegisteredDevice] }
@@ -87,7 +118,7 @@ public struct PlayerClient: Sendable {
 
     /// Looks for turns now, and has pushed what is new. The installation does so by itself every half minute.
     public func check() async throws(TurnstoneError) -> Games {
-        try await connection.value("GET", "check/\(Connection.encoded(player))")
+        try await connection.value("GET", "check/\(try Connection.encoded(player))")
     }
 
     /// The installation's knowledge about the player, for a status screen.
@@ -96,7 +127,7 @@ public struct PlayerClient: Sendable {
     public func diagnostics(details: Bool = false) async throws(TurnstoneError) -> Diagnostics {
         let query = details ? "?details=true" : ""
         return try await connection.value(
-            "GET", "diagnostics/\(Connection.encoded(player))\(query)")
+            "GET", "diagnostics/\(try Connection.encoded(player))\(query)")
     }
 
     private struct Players: Decodable {
@@ -106,7 +137,7 @@ public struct PlayerClient: Sendable {
     /// The players who are registered on a device, in the order of their registration. Empty if this one is
     /// not.
     public func players(on idOrToken: String) async throws(TurnstoneError) -> [String] {
-        let path = "users-by-token/\(Connection.encoded(idOrToken))"
+        let path = "users-by-token/\(try Connection.encoded(idOrToken))"
         return try await connection.value("GET", path, as: Players.self).user_ids
     }
 
@@ -138,17 +169,24 @@ public struct PlayerClient: Sendable {
 
     /// Revokes one of the player's keys, for instance that of a lost phone.
     public func revokeKey(_ id: String) async throws(TurnstoneError) {
-        _ = try await connection.send("DELETE", "api-keys/\(Connection.encoded(id))")
+        try await connection.perform(
+            "DELETE", "api-keys/\(try Connection.encoded(id))", member: ("revoked", true))
     }
 
     private struct NewKey: Decodable {
         let api_key: String
+        let user_id: String?
+
+        func key() throws(TurnstoneError) -> String {
+            guard !api_key.isEmpty else { throw .unexpected("the answer has no key") }
+            return api_key
+        }
     }
 
     /// Replaces this client's key, which stops working at once: make another client with the new one. If the
     /// answer is lost, the player needs a new key from the operator.
     public func rotateKey() async throws(TurnstoneError) -> String {
-        try await connection.value("POST", "rotate-api-key", as: NewKey.self).api_key
+        try await connection.value("POST", "rotate-api-key", as: NewKey.self).key()
     }
 
     public func preferences() async throws(TurnstoneError) -> NotificationPreferences {

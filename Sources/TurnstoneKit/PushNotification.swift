@@ -25,7 +25,8 @@ public struct PushNotification: Hashable, Sendable {
         self.init(members: data)
     }
 
-    /// Reads a payload as APNs transports it. Nil where it is not a JSON object.
+    /// Reads a payload as APNs transports it. Nil where it is not a JSON object, or has a number beyond `Double`, half
+    /// a surrogate pair, or more than 64 levels.
     public init?(payload: Data) {
         guard let members = try? JSONDecoder().decode([String: JSONValue].self, from: payload)
         else {

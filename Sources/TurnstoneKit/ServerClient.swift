@@ -10,13 +10,13 @@ import Foundation
 ///
 /// The key belongs into the backend's configuration. An app must never have it: it can push to everyone.
 public struct ServerClient: Sendable {
-    private let connection: Connection
+    let connection: Connection
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
     ///   - key: one of the installation's `TURNSTONE_SERVER_KEY`.
     public init(
-        at base: URL, key: String, transport: any Transport = URLSessionTransport(),
+        at base: URL, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
     ) {
         connection = Connection(
@@ -53,8 +53,28 @@ public struct ServerClient: Sendable {
         _ idempotencyKey: String?
     ) async throws(TurnstoneError) -> AcceptedMessage {
         var body = members.merging(audience.members) { $1 }
-        body["idempotency_key"] = idempotencyKey.map { .string($0) }
+        if let idempotencyKey { body["idempotency_key"] = .string(idempotencyKey) }
         return try await connection.value("POST", path, body: body)
+    }
+
+    /// An event for which the installation has a template.
+    public struct Event: Decodable, Hashable, Sendable {
+        public let event: String
+        /// The kind by which users turn it off.
+        public let kind: String
+        /// The names of the values that it needs, and of those it may have.
+        public let required: [String]
+        public let optional: [String]
+    }
+
+    /// The events that have templates, and a sentence for each template that is damaged.
+    public struct Events: Decodable, Hashable, Sendable {
+        public let events: [Event]
+        public let problems: [String]
+    }
+
+    public func events() async throws(TurnstoneError) -> Events {
+        try await connection.value("GET", "api/events")
     }
 
     /// Estimates how many a message would reach.
@@ -66,7 +86,7 @@ public struct ServerClient: Sendable {
 
     /// What became of a message. Reports are kept for 30 days.
     public func report(on message: String) async throws(TurnstoneError) -> MessageReport {
-        try await connection.value("GET", "api/notify/\(Connection.encoded(message))")
+        try await connection.value("GET", "api/notify/\(try Connection.encoded(message))")
     }
 
     /// Cancels deliveries of a message that have not been sent.
@@ -74,7 +94,7 @@ public struct ServerClient: Sendable {
     /// - Throws: ``TurnstoneError/conflict(_:)`` if all of it was sent already.
     @discardableResult
     public func cancel(_ message: String) async throws(TurnstoneError) -> MessageReport {
-        try await connection.value("DELETE", "api/notify/\(Connection.encoded(message))")
+        try await connection.value("DELETE", "api/notify/\(try Connection.encoded(message))")
     }
 
     private struct UserAnswer: Decodable { let user: KnownUser }
@@ -85,7 +105,7 @@ public struct ServerClient: Sendable {
     /// - Throws: ``TurnstoneError/notFound(_:)`` if it knows nobody of this id.
     public func user(_ id: String) async throws(TurnstoneError) -> KnownUser {
         try await connection.value(
-            "GET", "api/users/\(Connection.encoded(id))", as: UserAnswer.self
+            "GET", "api/users/\(try Connection.encoded(id))", as: UserAnswer.self
         )
         .user
     }
@@ -100,15 +120,30 @@ public struct ServerClient: Sendable {
     public func change(
         _ user: String, _ changes: [String: JSONValue]
     ) async throws(TurnstoneError) -> KnownUser {
-        let path = "api/users/\(Connection.encoded(user))"
+        let path = "api/users/\(try Connection.encoded(user))"
         return try await connection.value("PATCH", path, as: UserAnswer.self, body: changes).user
     }
 
     /// Erases a user everywhere, for instance when the account is closed.
     @discardableResult
     public func erase(_ user: String) async throws(TurnstoneError) -> Erasure {
-        let path = "api/users/\(Connection.encoded(user))"
+        let path = "api/users/\(try Connection.encoded(user))"
         return try await connection.value("DELETE", path, as: ErasureAnswer.self).erased
+    }
+
+    private struct Badge: Decodable { let badge: Int }
+
+    /// The number on a user's icon.
+    public func badge(of user: String) async throws(TurnstoneError) -> Int {
+        let query = "?userId=\(try Connection.encoded(user))"
+        return try await connection.value("GET", "api/badge\(query)", as: Badge.self).badge
+    }
+
+    /// Sets the number on a user's icon; all devices get it silently.
+    @discardableResult
+    public func setBadge(_ number: Int, of user: String) async throws(TurnstoneError) -> Int {
+        let body: [String: JSONValue] = ["userId": .string(user), "badge": .int(Int64(number))]
+        return try await connection.value("PUT", "api/badge", as: Badge.self, body: body).badge
     }
 
     private struct SegmentAnswer: Decodable { let segment: Segment }
@@ -123,9 +158,17 @@ public struct ServerClient: Sendable {
         while true {
             let path = "api/segments?offset=\(segments.count)"
             let page = try await connection.value("GET", path, as: SegmentPage.self)
-            segments += page.segments
-            if page.segments.isEmpty || segments.count >= page.total { return segments }
+            let known = Set(segments.map(\.id))
+            let new = page.segments.filter { !known.contains($0.id) }
+            segments += new
+            if new.isEmpty || segments.count >= page.total { return segments }
         }
+    }
+
+    /// - Throws: ``TurnstoneError/notFound(_:)`` if there is none of this id.
+    public func segment(_ id: String) async throws(TurnstoneError) -> Segment {
+        let path = "api/segments/\(try Connection.encoded(id))"
+        return try await connection.value("GET", path, as: SegmentAnswer.self).segment
     }
 
     /// Makes a segment, to which messages can be sent by its name.
@@ -146,7 +189,7 @@ public struct ServerClient: Sendable {
         var body: [String: JSONValue] = [:]
         body["name"] = name.map { .string($0) }
         body["filters"] = filters.map { .array($0) }
-        let path = "api/segments/\(Connection.encoded(id))"
+        let path = "api/segments/\(try Connection.encoded(id))"
         return try await connection.value("PATCH", path, as: SegmentAnswer.self, body: body).segment
     }
 
@@ -154,6 +197,6 @@ public struct ServerClient: Sendable {
     ///
     /// - Throws: ``TurnstoneError/notFound(_:)`` if there is none of this id.
     public func removeSegment(_ id: String) async throws(TurnstoneError) {
-        _ = try await connection.send("DELETE", "api/segments/\(Connection.encoded(id))")
+        try await connection.perform("DELETE", "api/segments/\(try Connection.encoded(id))")
     }
 }

@@ -14,7 +14,7 @@ public struct Signup: Sendable {
     private let connection: Connection
 
     public init(
-        at base: URL, transport: any Transport = URLSessionTransport(),
+        at base: URL, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
     ) {
         connection = Connection(
@@ -29,7 +29,11 @@ public struct Signup: Sendable {
     /// The site with the player's profile. Nil if the installation gives no keys this way.
     public func site() async throws(TurnstoneError) -> URL? {
         let offer = try await connection.value("GET", "signup", as: Offer.self)
-        return offer.signup == "ogs-profile" ? offer.site : nil
+        if offer.signup == "off" { return nil }
+        guard offer.signup == "ogs-profile", let site = offer.site,
+            ["https", "http"].contains(site.scheme)
+        else { throw .unexpected("the answer is not that of an installation") }
+        return site
     }
 
     /// A code for a player's profile. Store it until it is confirmed: the system may end the app while the player
@@ -82,6 +86,25 @@ public struct Signup: Sendable {
             "username": .string(code.username), "token": .string(code.token),
             "revoke_others": .bool(revokesOthers),
         ]
-        return try await connection.value("POST", "signup/confirm", body: body)
+        let account = try await connection.value(
+            "POST", "signup/confirm", as: Account.self, body: body)
+        guard !account.player.isEmpty, !account.key.isEmpty else {
+            throw .unexpected("the answer has no key")
+        }
+        return account
     }
+}
+
+// Logs show neither the key nor the caller's part of a code.
+
+extension Signup.Code: CustomStringConvertible, CustomReflectable {
+    public var description: String { "the code \(text) for \(username)" }
+    public var customMirror: Mirror {
+        Mirror(self, children: ["text": text, "username": username, "expiresAt": expiresAt])
+    }
+}
+
+extension Signup.Account: CustomStringConvertible, CustomReflectable {
+    public var description: String { "the account of player \(player)" }
+    public var customMirror: Mirror { Mirror(self, children: ["player": player]) }
 }

@@ -1,10 +1,6 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
-/// One HTTP exchange. `URLSession` is used unless an app brings another.
+/// One HTTP exchange. ``DefaultTransport`` is used unless an app brings another.
 public protocol Transport: Sendable {
     /// Answers with status and body of whatever answered, also of a refusal.
     func answer(to request: HTTPRequest) async throws -> HTTPAnswer
@@ -25,6 +21,16 @@ public struct HTTPRequest: Sendable {
     }
 }
 
+/// Logs show no key.
+extension HTTPRequest: CustomStringConvertible, CustomReflectable {
+    public var description: String { "\(method) \(url.absoluteString)" }
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: ["method": method, "url": url, "headers": headers.keys.sorted()])
+    }
+}
+
 /// An answer as ``Transport`` gives it.
 public struct HTTPAnswer: Sendable {
     public var status: Int
@@ -41,36 +47,21 @@ public struct HTTPAnswer: Sendable {
     }
 }
 
-/// `URLSession`, without a cache and without cookies: keys are sent, and answers are the caller's own.
-public struct URLSessionTransport: Transport {
-    private let session: URLSession
+#if canImport(FoundationNetworking)
+    public typealias DefaultTransport = CurlTransport
+#else
+    public typealias DefaultTransport = URLSessionTransport
+#endif
 
-    /// - Parameter timeout: of one exchange, in seconds. The programs themselves give up after ten.
-    public init(timeout: Double = 20) {
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = timeout
-        configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
-        configuration.httpShouldSetCookies = false
-        configuration.httpCookieAcceptPolicy = .never
-        session = URLSession(configuration: configuration)
-    }
+/// Why an exchange brought no answer.
+struct Obstacle: LocalizedError {
+    let errorDescription: String?
 
-    public init(_ session: URLSession) { self.session = session }
+    init(_ sentence: String) { errorDescription = sentence }
+}
 
-    public func answer(to request: HTTPRequest) async throws -> HTTPAnswer {
-        var own = URLRequest(url: request.url)
-        own.httpMethod = request.method
-        own.httpBody = request.body
-        for (name, value) in request.headers { own.setValue(value, forHTTPHeaderField: name) }
-        let (body, response) = try await session.data(for: own)
-        guard let response = response as? HTTPURLResponse else {
-            throw URLError(.badServerResponse)
-        }
-        var headers: [String: String] = [:]
-        for (name, value) in response.allHeaderFields {
-            guard let name = name as? String, let value = value as? String else { continue }
-            headers[name] = value
-        }
-        return HTTPAnswer(status: response.statusCode, headers: headers, body: body)
+extension TurnstoneError {
+    static var tooLong: TurnstoneError {
+        .unexpected("the answer is longer than any of an installation")
     }
 }

@@ -24,15 +24,19 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case changed(String)
     /// Another 4xx: the request itself is wrong.
     case refused(status: Int, String)
-    /// 429 or 503, also after the repetitions that ``Patience`` allows. Try again after that time.
+    /// 429 or 503, also after the repetitions that ``Patience`` allows. Try again after that time. Nothing was
+    /// done if the sentence is the installation's; a `status 503` came from something between.
     case later(after: Duration?, String)
     /// Another 5xx: the installation has a problem that its operator must solve.
     case broken(status: Int, String)
     /// The installation could not be reached, or its answer did not arrive.
     case unreachable(String)
-    /// The address is not that of an installation, or the answer has another form than an installation's: check
+    /// The address is not that of an installation, which is `https` on all but this machine, or the answer has another form than an installation's: check
     /// the address. Something between, such as a hotel's network that wants you to sign in, may have answered.
     case unexpected(String)
+    /// Nothing was sent, because the call itself is wrong: an id that cannot be in a path, such as an empty one,
+    /// a number that JSON has not, or a key with a line break.
+    case invalid(String)
     /// The task was cancelled.
     case cancelled
 }
@@ -44,7 +48,7 @@ extension TurnstoneError {
         case .unauthorized(let message), .forbidden(let message), .notFound(let message),
             .conflict(let message), .changed(let message), .refused(_, let message),
             .later(_, let message), .broken(_, let message), .unreachable(let message),
-            .unexpected(let message):
+            .unexpected(let message), .invalid(let message):
             message
         case .cancelled: ""
         }
@@ -60,6 +64,7 @@ extension TurnstoneError {
         switch self {
         case .later, .unreachable: true
         case .broken(let status, _): [502, 504].contains(status)
+        case .refused(let status, _): [408, 425].contains(status)
         default: false
         }
     }

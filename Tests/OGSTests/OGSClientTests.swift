@@ -1,6 +1,7 @@
 import Foundation
 import OGS
 import Synchronization
+import TestSupport
 import Testing
 import Turnstone
 import Unix

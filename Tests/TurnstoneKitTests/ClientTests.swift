@@ -4,7 +4,7 @@ import TurnstoneKit
 
 /// What becomes of answers, by a transport that answers as it is told.
 @Suite struct ClientTests {
-    private static let base = URL(string: "https://push.example.org/go")!
+    private let keys = Script.keys
 
     @Test(
         "a refusal is the error of its status, with the installation's sentence",
@@ -89,6 +89,16 @@ import TurnstoneKit
         #expect(await past.pauses == [.zero])
     }
 
+    @Test(arguments: [
+        "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+    ])
+    func aMomentHasThreeForms(field: String) async throws {
+        let script = Script([.init(status: 503, headers: ["Retry-After": field]), keys])
+        _ = try await script.player().keys()
+        #expect(await script.pauses == [.zero])
+    }
+
     /// A number beyond all reason is no reason to come back at once.
     @Test(arguments: ["31536001", "99999999999999999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
     func aPauseOfMoreThanAYearIsAYear(field: String) async {
@@ -103,7 +113,8 @@ import TurnstoneKit
         "an address that is none of an installation is said so, and nothing is sent",
         arguments: [
             "push.example.org", "file:///etc/passwd", "https://push.example.org/?a=b",
-            "https://push.example.org/#a",
+            "https://push.example.org/#a", "http://push.example.org", "http://192.168.1.5:8080",
+            "http://localhost.example.org", "https://", "https://push.example.org:65536",
         ])
     func addresses(text: String) async throws {
         let script = Script([keys])
@@ -125,6 +136,7 @@ import TurnstoneKit
             (.unauthorized("Invalid API key"), "Invalid API key", nil, false),
             (.refused(status: 422, "no"), "no (status 422)", nil, false),
             (.broken(status: 502, "status 502"), "status 502", nil, true),
+            (.refused(status: 408, "slow"), "slow (status 408)", nil, true),
             (.unreachable("x: offline"), "The server cannot be reached: x: offline", nil, true),
             (.cancelled, "The request was cancelled.", nil, false),
         ])
@@ -199,7 +211,7 @@ import TurnstoneKit
         let answer = HTTPAnswer(
             status: 202, body: Data(#"{"success": true, "id": "m", "devices": 1}"#.utf8))
         let script = Script([answer])
-        let client = ServerClient(at: Self.base, key: "k", transport: script)
+        let client = ServerClient(at: Script.base, key: "k", transport: script)
         let message = Message(
             title: "News", body: "It is out", data: ["b": .int(2), "a": .int(1)], kind: "news",
             others: ["badge": .int(3)])
@@ -214,7 +226,7 @@ import TurnstoneKit
 
     @Test func anInstallationThatDoesNotSayWhoseAKeyIs() async {
         do {
-            _ = try await PlayerClient(at: Self.base, key: "0a", transport: Script([keys]))
+            _ = try await PlayerClient(at: Script.base, key: "0a", transport: Script([keys]))
             Issue.record("a key without a player had one")
         } catch {
             guard case .unexpected = error else {
@@ -240,36 +252,5 @@ import TurnstoneKit
             diagnostics.games.first?.lastMove == nil
                 && diagnostics.games.first?.currentPlayer == nil)
         #expect(diagnostics.games.first?.link?.appURL.absoluteString == "ogs://game/5")
-    }
-
-    private let keys = HTTPAnswer(
-        status: 200,
-        body: Data(
-            #"{"api_keys": [{"id": "k", "description": null, "created_at": "x", "last_used": null}]}"#
-                .utf8))
-
-    /// Answers one request after the other, and then none.
-    private actor Script: Transport {
-        private(set) var requests: [HTTPRequest] = []
-        private(set) var pauses: [Duration] = []
-        private var answers: [HTTPAnswer]
-
-        init(_ answers: [HTTPAnswer]) { self.answers = answers }
-
-        func answer(to request: HTTPRequest) throws -> HTTPAnswer {
-            requests.append(request)
-            guard !answers.isEmpty else { throw URLError(.networkConnectionLost) }
-            return answers.removeFirst()
-        }
-
-        private func pause(_ duration: Duration) { pauses.append(duration) }
-
-        nonisolated func player(isPatient: Bool = true) -> PlayerClient {
-            PlayerClient(
-                at: base, player: "1783478", key: "0a", transport: self,
-                patience: isPatient ? Patience(sleep: { await self.pause($0) }) : .none)
-        }
-
-        nonisolated func app() -> AppClient { AppClient(at: base, transport: self) { "a.b.c" } }
     }
 }

@@ -8,6 +8,7 @@ import TurnstoneKit
         arguments: [
             "ogs://game/79504463", "OGS://Game/79504463/", "https://online-go.com/game/79504463",
             "https://ONLINE-GO.com/game/79504463/?from=push#24", "ogs://game/79504463?x=1",
+            "https://online-go.com:443/game/79504463",
         ])
     func read(text: String) {
         #expect(GameLink(text)?.game == 79_504_463)
@@ -26,7 +27,9 @@ import TurnstoneKit
             "https://evil.example/game/1", "https://online-go.com@evil.example/game/1",
             "https://online-go.com:444/game/1", "https://online-go.com/game/1/../../x",
             "https://online-go.com/review/1", "https://online-go.com//game/1",
-            "javascript://game/1", "file://online-go.com/game/1", "//online-go.com/game/1",
+            "https://online-go.com:/game/1", "https://online-go%2ecom/game/1",
+            "https://online-go.com:80/game/1", "javascript://game/1", "file://online-go.com/game/1",
+            "//online-go.com/game/1",
         ])
     func refused(text: String) {
         #expect(GameLink(text) == nil)
@@ -44,10 +47,26 @@ import TurnstoneKit
             #expect(GameLink(link.webURL()) == link)
             #expect(link.webURL().absoluteString == "https://online-go.com/game/\(game)")
         }
-        let local = try #require(URL(string: "http://localhost:8081"))
+    }
+
+    @Test(arguments: [
+        "http://localhost:8081", "http://[::1]:8081", "http://192.168.1.5",
+        "https://go.example.org:443/",
+        "https://example.org/go", "https://example.org/go/a%20b/",
+        "https://example.org//", "https://example.org/a//b", "https://example.org/",
+    ])
+    func anotherSitesLinksAreReadBack(text: String) throws {
+        let site = try #require(URL(string: text))
         let link = try #require(GameLink(game: 7))
-        #expect(GameLink(link.webURL(on: local), on: local) == link)
-        #expect(GameLink(link.webURL(on: local)) == nil)
+        let url = link.webURL(on: site)
+        #expect(GameLink(url, on: site) == link)
+        #expect(GameLink(url) == nil)
+        #expect(GameLink(link.webURL(), on: site) == nil)
+        let push = PushNotification(userInfo: [
+            "action": "open_game", "web_url": url.absoluteString, "game_id": 7,
+        ])
+        #expect(push.pageToOpen(on: site) == url)
+        #expect(push.pageToOpen() == link.webURL())
     }
 
     /// Texts near a link: none crashes, and what is read is what a plain reader of the text finds.

@@ -26,6 +26,7 @@ extension ProgramsTests {
         #expect(try await client.segments().isEmpty)
         let segment = try await client.makeSegment("Admins", filters: admins)
         #expect(try await client.segments() == [segment])
+        #expect(try await client.segment(segment.id) == segment)
         #expect(try await client.changeSegment(segment.id, name: "Chiefs").name == "Chiefs")
         #expect(try await client.count(Audience(segments: ["Chiefs"])).users == 1)
         #expect(try await client.count(.everyone).devices == 1)
@@ -101,5 +102,79 @@ extension ProgramsTests {
         let rest = try await ann.notifications(after: next)
         #expect(rest.notifications.count == 1 && rest.next == nil)
         #expect(rest.notifications.first?.explanation.isEmpty == false)
+    }
+
+    @Test func liveActivitiesFromTheirStartToTheirEnd() async throws {
+        let ann = try app()
+        _ = try await ann.registerActivityStart(token, attributesType: "Game")
+        _ = try await ann.registerActivity(
+            Data(repeating: 1, count: 32), activity: "a-1", session: "s-1")
+        let client = backend()
+        let started = try await client.startActivity(
+            for: "ann", type: "Game", attributes: ["game": 7], state: ["move": 1], title: "Game 7",
+            body: "It begins.")
+        #expect(started == "queued")
+        let target = ActivityTarget(activity: "a-1")
+        #expect(try await client.updateActivity(target, state: ["move": 2]) == "queued")
+        // Nothing has taken the first one yet: this one replaces it.
+        #expect(try await client.updateActivity(target, state: ["move": 3]) == "queued")
+        let old: TurnstoneKit.JSONValue = .double(
+            Date(timeIntervalSinceNow: -3600).timeIntervalSince1970)
+        let outdated = try await client.updateActivity(
+            target, state: ["move": 1], others: ["timestamp": old])
+        #expect(outdated == "outdated")
+        #expect(
+            try await client.endActivity(target, leaving: Date(timeIntervalSinceNow: 60))
+                == "queued")
+        do {
+            try await client.updateActivity(ActivityTarget(), state: [:])
+            Issue.record("an update was for nobody")
+        } catch {
+            guard case .refused = error else { throw error }
+        }
+    }
+
+    @Test func aChannelFromItsBeginningToItsEnd() async throws {
+        let client = backend()
+        let channel = try await client.makeChannel(keepsNewest: true, in: .development)
+        #expect(channel.messageStoragePolicy == "newest" && channel.environment == .development)
+        #expect(try await client.channels(in: .development) == [channel.id])
+        #expect(try await client.channel(channel.id) == channel)
+        let other = try await client.makeChannel(keepsNewest: false, in: .development)
+        try await client.updateActivity(ActivityTarget(channel: other.id), state: ["move": 1])
+        do {
+            try await client.removeChannel(other.id)
+            Issue.record("a channel was removed before its update was sent")
+        } catch {
+            guard case .conflict = error else { throw error }
+        }
+        try await client.removeChannel(channel.id)
+        #expect(try await client.channels(in: .development) == [other.id])
+    }
+
+    @Test func whatAnOperatorAsks() async throws {
+        let key = try await PlayerClient.makeKey(
+            at: address, for: "2", masterKey: "master", description: "iPhone 15 Pro")
+        let client = try await PlayerClient(at: address, key: key)
+        #expect(client.player == "2")
+        #expect(try await client.keys().map(\.description) == ["iPhone 15 Pro"])
+        do {
+            _ = try await PlayerClient.makeKey(at: address, for: "2", masterKey: "wrong")
+            Issue.record("a wrong master key was right")
+        } catch {
+            guard case .unauthorized = error else { throw error }
+        }
+        #expect(try await app().webPushKey().count == 87)
+        #expect(try await backend().setBadge(3, of: "ann") == 3)
+        #expect(try await backend().badge(of: "ann") == 3)
+        let events = try await backend().events()
+        #expect(events.problems == [])
+        #expect(
+            events.events.first { $0.event == "comment" }?.required.contains("authorName") == true)
+        let health = try await backend().health()
+        #expect(health.isReady == health.problems.isEmpty)
+        let status = try await backend().status()
+        #expect(status["ready"]?.bool == health.isReady && status["queues"]?.array != nil)
+        #expect(try await backend().status(of: "ann")["user"] == "ann")
     }
 }

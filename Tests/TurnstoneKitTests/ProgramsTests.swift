@@ -23,18 +23,11 @@ import TurnstoneKit
         try site.configure(
             "\(stand)\nTURNSTONE_DELIVER=external\nMASTER_API_KEY=master\nJWT_SECRET='\(Self.secret)'\n"
                 + "JWT_REQUIRE_EXP=false\nTURNSTONE_SERVER_KEY=\"\(Self.serverKey)\"\nSIGNUP=ogs-profile\n"
-                + "OGS_REQUESTS_PER_SECOND=1000")
+                + "OGS_REQUESTS_PER_SECOND=1000\nVAPID_SUBJECT=mailto:operator@example.org")
     }
 
     private func player() async throws -> PlayerClient {
-        var request = HTTPRequest(
-            method: "POST", url: address.appendingPathComponent("generate-api-key"),
-            headers: ["Content-Type": "application/json"])
-        request.body = Data(#"{"user_id": "2", "master_key": "master"}"#.utf8)
-        let answer = try await URLSessionTransport().answer(to: request)
-        let made = try JSONDecoder().decode(
-            [String: TurnstoneKit.JSONValue].self, from: answer.body)
-        let key = try #require(made["api_key"]?.string)
+        let key = try await PlayerClient.makeKey(at: address, for: "2", masterKey: "master")
         return PlayerClient(at: address, player: "2", key: key)
     }
 
@@ -54,7 +47,8 @@ import TurnstoneKit
             "to_move": 2,
         ])
         let client = try await player()
-        let device = try await client.register(.apple(token), environment: .development)
+        let device = try await client.register(
+            .apple(token), name: "iPhone", environment: .development)
         #expect(try await client.register(.apple(token)) == device)
         #expect(try await client.players(on: device) == ["2"])
         #expect(try await client.players(on: PushToken.apple(token).text) == ["2"])
@@ -69,6 +63,10 @@ import TurnstoneKit
         #expect(diagnostics.lastCheck != nil)
         let detailed = try await client.diagnostics(details: true).games.first
         #expect(detailed?.isPaused == false && detailed?.opponent != nil)
+        #expect(detailed?.phase == "play" && detailed?.board?.object?["width"] != nil)
+        let site = try await client.diagnostics(details: true).site
+        #expect(site != nil && diagnostics.site == nil)
+        #expect(diagnostics.devicePlatform == "ios" && !diagnostics.isDeviceStale)
 
         var preferences = try await client.preferences()
         preferences.kinds["turn"] = false
@@ -81,6 +79,7 @@ import TurnstoneKit
         await #expect(throws: TurnstoneError.self) { try await client.set(preferences) }
 
         #expect(try await client.devices().map(\.id) == [device])
+        #expect(try await client.devices().map(\.deviceName) == ["iPhone"])
         let profile = try await client.changeProfile(["language": .string("de")])
         #expect(profile["language"] == .string("de"))
         #expect(try await client.profile()["language"] == .string("de"))
@@ -148,7 +147,9 @@ import TurnstoneKit
     @Test func aUsersWayThroughAllRoutes() async throws {
         let client = try app()
         let device = try await client.register(
-            .apple(token), name: "iPhone 15 Pro", appVersion: "3.1")
+            .apple(token), name: "iPhone 15 Pro", appVersion: "3.1", model: "iPhone15,2",
+            system: "iOS 19.1", profile: ["language": "fr"])
+        #expect(try await client.profile()["language"] == "fr")
         #expect(device.platform == "ios")
         #expect(try await client.devices().map(\.deviceName) == ["iPhone 15 Pro"])
         let activity = try await client.registerActivity(

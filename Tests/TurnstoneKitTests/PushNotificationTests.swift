@@ -45,6 +45,19 @@ import TurnstoneKit
         #expect(PushNotification(payload: Data(payload.utf8))?.pageToOpen() == nil)
     }
 
+    @Test(arguments: ["/admin", "/go/../admin", "/go/%2e%2e/admin", "/goo", ""])
+    func aPushOpensNothingBesideASitesPath(path: String) throws {
+        let site = try #require(URL(string: "https://example.org/go"))
+        let push = PushNotification(userInfo: [
+            "action": "open_game", "web_url": "https://example.org\(path)",
+        ])
+        #expect(push.pageToOpen(on: site) == nil)
+        let overview = PushNotification(userInfo: [
+            "action": "open_game", "web_url": "https://example.org/go/overview",
+        ])
+        #expect(overview.pageToOpen(on: site)?.path == "/go/overview")
+    }
+
     @Test func theNumberAloneIsEnoughToOpenAGame() {
         let userInfo: [AnyHashable: Any] = [
             "action": "open_game", "game_id": 7, "web_url": "https://evil.example",
@@ -72,6 +85,18 @@ import TurnstoneKit
         }
     }
 
+    /// Another app's part of the payload is no reason to show nothing.
+    @Test func oneBadMemberTakesNoOtherWithIt() {
+        let push = PushNotification(userInfo: [
+            "aps": [
+                "alert": ["title": "a", "body": "b"], "badge": 2, "x": Date(), "y": Double.nan,
+            ],
+            "whole": ["a": 1, "b": Double.infinity], "list": [1, Double.nan], "number": Double.nan,
+        ])
+        #expect(push.title == "a" && push.body == "b" && push.badge == 2)
+        #expect(push.data == ["whole": .object(["a": .int(1)])])
+    }
+
     /// A thread of Apple's systems has 512 KiB of stack.
     @Test(arguments: ["[", #"{"a":"#])
     func deepNestingNeedsLittleStack(open: String) async {
@@ -94,9 +119,18 @@ import TurnstoneKit
         #expect(bodies == ["hello", nil, nil])
     }
 
-    @Test func deepNestingIsLeftOut() {
-        var value: Any = "x"
-        for _ in 0..<1000 { value = [value] }
-        #expect(PushNotification(userInfo: ["deep": value, "flat": 1]).data == ["flat": .int(1)])
+    @Test(arguments: [true, false])
+    func deepNestingIsLeftOut(isArray: Bool) async {
+        let push = await withCheckedContinuation { done in
+            let thread = Thread {
+                var value: Any = "x"
+                for _ in 0..<1000 { value = isArray ? [value] : ["a": value] }
+                done.resume(returning: PushNotification(userInfo: ["deep": value, "flat": 1]))
+            }
+            thread.stackSize = 512 << 10
+            thread.start()
+        }
+        #expect(push.data["flat"] == .int(1))
+        #expect(push.data["deep"] == nil || !isArray)
     }
 }

@@ -1446,6 +1446,17 @@ with sync_playwright() as playwright:
         expect(opened.evaluate("localStorage.getItem('fake')") is not None, "the subscription is lost")
         opened.context.close()
 
+    @step("a browser that never ends a subscription keeps nothing else waiting")
+    def _():
+        opened = with_push()
+        opened.evaluate("() => { window.removal = new Promise(() => {}) }")
+        opened.click("#turn-off")
+        says(opened, "#browser-state", "are off")
+        opened.evaluate("() => { window.removal = null }")
+        opened.click("#turn-on")
+        says(opened, "#status", "are on")
+        opened.context.close()
+
     @step("what a page could not remove when it was opened, it removes the next time, and nothing breaks")
     def _():
         opened, errors = with_push(), []

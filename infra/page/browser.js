@@ -71,11 +71,11 @@ async function subscribe(client) {
   const {pushManager} = await worker()
   let subscription = await pushManager.getSubscription()
   const former = subscription?.options?.applicationServerKey
-  if (former && base64url(former) !== key) {
-    await subscription.unsubscribe()
-    subscription = null
-  }
   try {
+    if (former && base64url(former) !== key) {
+      await end(subscription)
+      subscription = null
+    }
     subscription ??= await inTime(pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}))
   } catch (error) {
     // AbortError: it reaches no push service.
@@ -95,7 +95,7 @@ async function subscribe(client) {
     await keepRegistration({...client.account, id, endpoint, name, title: "Turnstone", body: text("push.body")})
   } catch (failure) {
     // One that was registered before is tried again.
-    if (!earlier) await subscription.unsubscribe().catch(() => {})
+    if (!earlier) await end(subscription).catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
   // Another id names a subscription that is no more.
@@ -109,6 +109,9 @@ function browserName() {
   return [find([["Edg", "Edge"], ["OPR", "Opera"], ["Firefox"], ["Chrome"], ["Safari"]]),
     find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
+
+/// A browser may wait for its push service here, while everything else waits for its turn.
+const end = subscription => inTime(subscription.unsubscribe())
 
 /// Chromium may wait for minutes.
 function inTime(promise) {
@@ -137,7 +140,7 @@ export const tidy = () => inTurn(async () => await registration(account()) || fo
 /// A subscription that stays is left to `tidy`.
 async function forget() {
   await forgetRegistration()
-  await subscribed().then(own => own?.unsubscribe()).catch(() => {})
+  await subscribed().then(own => own && end(own)).catch(() => {})
 }
 
 function base64url(bytes) {
