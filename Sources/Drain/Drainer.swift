@@ -103,13 +103,14 @@ package final class Drainer: RunPart {
         of spool: Spool, at now: Timestamp, to log: Log
     ) throws(Failure) {
         guard let stuck = try spool.stuckDrainer(at: now) else { return }
+        var members: JSONObject = [
+            "queue": .string(spool.queue.text), "process": .integer(Int64(stuck.process)),
+            "since": .string(CalendarDate(stuck.since).text),
+        ]
+        if let host = stuck.host { members["host"] = .string(host) }
         log.event(
             "another drainer holds the queue but gives no sign of life: end its process if it hangs",
-            [
-                "queue": .string(spool.queue.text),
-                "process": .integer(Int64(stuck.process)),
-                "since": .string(CalendarDate(stuck.since).text),
-            ])
+            members)
     }
 
     // MARK: The loop

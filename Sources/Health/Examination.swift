@@ -269,18 +269,22 @@ package struct Examination {
         var problems: [Problem] = []
         for spool in try spools.all() {
             guard let stuck = try spool.stuckDrainer(at: now) else { continue }
+            // A process of that number on this machine is another one.
+            let place = stuck.host.map { " on \($0)" } ?? ""
+            var members: JSONObject = [
+                "process": .integer(Int64(stuck.process)), "since": .string(text(stuck.since)),
+            ]
+            if let host = stuck.host { members["host"] = .string(host) }
             problems.append(
                 Problem(
                     "drainer stuck",
                     """
-                    \(spool.service.drainerProgram) (process \(stuck.process)) holds the lock of \
+                    \(spool.service.drainerProgram) (process \(stuck.process)\(place)) holds the lock of \
                     \(spool.name) and has done nothing since \(text(stuck.since)).
                     """,
-                    action: "Run: kill \(stuck.process). Nothing is lost; the next run continues.",
-                    [
-                        "process": .integer(Int64(stuck.process)),
-                        "since": .string(text(stuck.since)),
-                    ]))
+                    action:
+                        "Run\(place): kill \(stuck.process). Nothing is lost; the next run continues.",
+                    members))
         }
         return problems
     }

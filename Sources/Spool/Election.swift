@@ -125,8 +125,10 @@ extension Election {
         /// When the drainer last gave a sign of life; `nil` before the first, and once it has ended.
         let beat: Timestamp?
         let process: Int64?
+        /// The machine that it ran on, if it is known to be another one.
+        let otherHost: String?
         /// Whether it ran on this machine, as far as is known.
-        let isHere: Bool
+        var isHere: Bool { otherHost == nil }
         let hasEnded: Bool
 
         fileprivate static let length = 256
@@ -139,7 +141,8 @@ extension Election {
             beat = members["beat"]?.timestamp
             hasEnded = members["ended"]?.bool == true
             process = members["pid"]?.integer
-            isHere = members["host"].map { $0.string == ThisMachine.name } ?? true
+            let host = members["host"]?.string
+            otherHost = host == ThisMachine.name ? nil : host
         }
     }
 }

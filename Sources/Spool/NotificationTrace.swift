@@ -21,6 +21,8 @@ package struct NotificationTrace {
     package internal(set) var isCancelled = false
     /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
+    /// Whether there are receipts that cannot be read, which may say what is missing here.
+    var isUnread = false
 
     /// The trace of a message to no device.
     package static let withoutDevices = NotificationTrace(isFinished: true)

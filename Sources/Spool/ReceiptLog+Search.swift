@@ -10,25 +10,35 @@ extension ReceiptLog {
     /// - Parameters:
     ///   - end: the first day that is not read; `nil` to read all.
     ///   - body: returns whether to stop.
+    /// - Returns: false if some days cannot be read.
+    @discardableResult
     func forEachLine(
         of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
-    ) throws(Failure) {
+    ) throws(Failure) -> Bool {
+        var isWhole = true
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
         for volume in try volumes()
         where volume >= start.volume && end.map({ volume.day < $0 }) ?? true {
             let offset = volume == start.volume ? start.offset : 0
-            if try readLines(of: volume, from: offset, beginning, body) { return }
+            guard let hasStopped = try readLines(of: volume, from: offset, beginning, body) else {
+                isWhole = false
+                continue
+            }
+            if hasStopped { break }
         }
+        return isWhole
     }
 
-    /// - Returns: whether `body` has stopped it.
+    /// - Returns: whether `body` has stopped it; `nil` if the file cannot be read.
     private func readLines(
         of volume: Volume, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
-    ) throws(Failure) -> Bool {
+    ) throws(Failure) -> Bool? {
         let file: FileDescriptor
         do throws(SystemError) { file = try .open(path(volume), .read) } catch {
-            guard error.errno.isFileSpecific || error.errno == .noEntry else { throw error.failure }
-            return false
+            // Without an entry: it was removed after its 30 days, or moved out of the way.
+            guard error.errno != .noEntry else { return false }
+            guard error.errno.isFileSpecific else { throw error.failure }
+            return nil
         }
         // The position may be beyond the end: old days are removed, and a power cut may have removed lines
         // that were not durable.

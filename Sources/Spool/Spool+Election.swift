@@ -46,7 +46,8 @@ extension Spool {
         // and after the clock was set back until the drainer's next round.
         sleep(for: .milliseconds(stuck.since > now ? 1500 : 100))
         guard try silentDrainer(at: now) == stuck else { return nil }
-        return StuckDrainer(process: stuck.process, since: min(stuck.since, now))
+        return StuckDrainer(
+            process: stuck.process, host: stuck.host, since: min(stuck.since, now))
     }
 
     private func silentDrainer(at now: Timestamp) throws(Failure) -> StuckDrainer? {
@@ -54,7 +55,7 @@ extension Spool {
             now - beat > StuckDrainer.patience || beat - now > StuckDrainer.patience
         else { return nil }
         let isHeld = try systemCalls(FileDescriptor.open(lockPath, .read).isLocked())
-        return isHeld ? StuckDrainer(process: Int(process), since: beat) : nil
+        return isHeld ? StuckDrainer(process: Int(process), host: sign.otherHost, since: beat) : nil
     }
 
     /// The contents of the lock file; `nil` if there is none.

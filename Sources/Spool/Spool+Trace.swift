@@ -33,10 +33,11 @@ extension Spool {
         if try readFile(of: id, into: &trace) { trace.isInSpool = true }
         let isOtherPartDamaged = trace.isDamaged
         trace.isDamaged = false
-        try ReceiptLog(of: self).forEachLine(of: id, from: start) { (line) in
+        let isWhole = try ReceiptLog(of: self).forEachLine(of: id, from: start) { (line) in
             trace.add(line)
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
+        if !isWhole { trace.isUnread = true }
         try systemCalls { () throws(SystemError) in
             if try Files.exists(cancellationPath(of: id)) { trace.isCancelled = true }
             if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
@@ -49,11 +50,13 @@ extension Spool {
         _ id: String, before start: ReceiptLog.Position, isHeld: Bool,
         into trace: inout NotificationTrace
     ) throws(Failure) {
-        try ReceiptLog(of: self).forEachLine(of: id, from: .beginning, before: start.day) {
-            (line) in
+        let isWhole = try ReceiptLog(of: self).forEachLine(
+            of: id, from: .beginning, before: start.day
+        ) { (line) in
             trace.add(line)
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
+        if !isWhole { trace.isUnread = true }
     }
 
     /// - Returns: whether it is in the spool.

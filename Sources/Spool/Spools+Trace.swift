@@ -45,6 +45,8 @@ extension Spools {
             // It may have been put off meanwhile, or it was never accepted.
             for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
         }
+        // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
+        if trace.isUnread, !trace.isComplete { trace.isDamaged = true }
         if trace.isDamaged { trace.settleAsDamaged() }
         return trace
     }

@@ -124,7 +124,7 @@ extension PlayerIndex {
     /// A player's slots are `interval` apart, whenever within a slot the player was looked at (``Slots``). A
     /// request's look does not count.
     package func claim(at now: Timestamp, interval: Interval) -> [Claim] {
-        let slots = Slots(at: now, interval: interval)
+        let slots = slots(at: now, interval)
         var due = Due()
         for place in entries.indices {
             let entry = entries[place]
@@ -141,6 +141,11 @@ extension PlayerIndex {
         return due.inOrder
     }
 
+    private func slots(at now: Timestamp, _ interval: Interval) -> Slots {
+        Slots(
+            at: now, interval: interval, skew: state.isLocal ? .seconds(0) : State.clockTolerance)
+    }
+
     /// Marks the player as looked at in the claim's slot.
     ///
     /// - Returns: the mark; `nil` if the player is not due after all, because a process that was then killed
@@ -148,7 +153,7 @@ extension PlayerIndex {
     package func begin(
         _ claim: Claim, at now: Timestamp, interval: Interval
     ) throws(Failure) -> WatchMark? {
-        let slots = Slots(at: now, interval: interval)
+        let slots = slots(at: now, interval)
         var known: WatchMark?
         let isDue = try state.watch.update(claim.player) { mark in
             known = mark

@@ -11,10 +11,14 @@ struct Slots {
     /// Timers are a second or two early or late, so two runs may be four seconds closer than the interval.
     /// Runs less than half an interval apart never look twice.
     private let tolerance: Interval
+    /// How far a run on another machine may be ahead of this one.
+    private let skew: Interval
 
-    init(at now: Timestamp, interval: Interval) {
+    /// - Parameter skew: how far the clocks of the machines that look may differ.
+    init(at now: Timestamp, interval: Interval, skew: Interval = .seconds(0)) {
         self.now = now
         self.interval = interval
+        self.skew = skew
         tolerance = min(.milliseconds(interval.milliseconds / 2), .seconds(5))
     }
 
@@ -23,10 +27,10 @@ struct Slots {
 
     /// The slot that this run is for; `nil` if it has not come yet.
     ///
-    /// - Parameter slot: the previous slot. A slot in the future means that the clock was set back, and
-    ///   counts as long ago.
+    /// - Parameter slot: the previous slot. A slot further in the future than another machine's clock may be
+    ///   means that the clock was set back, and counts as long ago.
     func next(after slot: Timestamp) -> Timestamp? {
-        guard slot <= latest else { return now }
+        guard slot <= latest + skew else { return now }
         let expected = max(.never, slot) + interval
         guard expected <= latest else { return nil }
         return now - expected <= tolerance ? expected : now

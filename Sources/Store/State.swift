@@ -35,6 +35,7 @@ package struct State {
                 variables.text("TURNSTONE_STATE") == nil ? "STATE_DIRECTORY" : "TURNSTONE_STATE"
             throw variables.wrong(name, "must be an absolute path, such as /var/lib/turnstone")
         }
+        try checkIsShared()
         try checkVersion()
         registry.finishTransfers()
     }

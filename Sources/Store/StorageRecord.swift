@@ -85,6 +85,36 @@ extension State {
     /// The cause of ``checkStorage()``'s failure.
     package static let untested = "storage"
 
+    /// Refuses this machine's own disk if the configuration says that machines share the folder
+    /// (`TURNSTONE_STORAGE=shared`): it is what is there while the file system is not mounted.
+    @export(interface)
+    func checkIsShared() throws(Failure) {
+        let name = "TURNSTONE_STORAGE"
+        guard let value = variables.text(name) else { return }
+        guard value == "shared" else {
+            throw variables.wrong(name, "must be shared, or not be set")
+        }
+        // The folder itself may not be there yet.
+        var path = folder
+        while true {
+            do throws(SystemError) {
+                guard try sharedMount(path) == nil else { return }
+                break
+            } catch {
+                guard error.errno == .noEntry, let slash = path.lastIndex(of: "/"),
+                    slash > path.startIndex
+                else { throw error.failure }
+                path = String(path[..<slash])
+            }
+        }
+        throw Failure(
+            .misconfigured,
+            """
+            unable to use \(folder): it is on this machine's own disk, but \(name)=shared says that machines \
+            share it. Mount its file system
+            """, cause: Self.untested)
+    }
+
     /// Refuses a file system that may belong to several machines, unless `storage-test` has tried it and its
     /// clock is this machine's.
     ///
@@ -92,10 +122,7 @@ extension State {
     /// - Throws: misconfigured; the sentence names the command.
     @export(interface)
     func checkStorage() throws(Failure) -> Bool {
-        let system = try systemCalls(FileSystem(at: folder))
-        guard !system.isLocal else { return true }
-        let mount = try systemCalls(Mount(at: folder))
-        guard !mount.isLocal else { return true }
+        guard let mount = try systemCalls(sharedMount(folder)) else { return true }
         guard let fault = try faultOfStorage(mount) else {
             try checkClock()
             return false
@@ -107,6 +134,13 @@ extension State {
             unable to use \(folder): it is on \(mount.kind), which is not a local file system, and \(fault.reason). \
             Run: \(fault.isForAnother ? several : "storage-test \(folder), or \(several) if several machines use it")
             """, cause: Self.untested)
+    }
+
+    /// The mount of a path; `nil` if its file system is this machine's own.
+    private func sharedMount(_ path: String) throws(SystemError) -> Mount? {
+        guard try !FileSystem(at: path).isLocal else { return nil }
+        let mount = try Mount(at: path)
+        return mount.isLocal ? nil : mount
     }
 
     /// How far the clock of the file system and this machine's may differ. `storage-test` asks for the same.

@@ -77,6 +77,39 @@ import Turnstone
         #expect(installation.state.files() == [:])
     }
 
+    /// While the file system is not mounted, the mount point is an empty folder.
+    @Test(
+        "a folder that machines share is not begun on this machine's own disk",
+        arguments: ["register", "notify", "check-turns", "deliver", "health"])
+    func notMounted(program: String) throws {
+        let installation = try Endpoint.installation()
+        var environment = installation.environment
+        let mountPoint = TemporaryFolder()
+        environment["TURNSTONE_STATE"] = "\(mountPoint.path)/ogs/state"
+        environment["TURNSTONE_STORAGE"] = "shared"
+        let endpoint = Endpoint.alone.first { $0.program == program }
+        let event =
+            endpoint.map { Self.event(for: $0) } ?? (program == "health" ? Self.health : "")
+        let ended = try Programs.run(program, stdin: event, environment: environment)
+        let sentence = "it is on this machine's own disk, but TURNSTONE_STORAGE=shared says"
+        if ["check-turns", "deliver"].contains(program) {
+            #expect(ended.exitCode == 100)
+        } else {
+            #expect(try Answer(event: ended.stdout).status == 503)
+        }
+        #expect((ended.stdout + ended.stderr).contains(sentence), "\(ended)")
+        #expect(mountPoint.files() == [:])
+
+        environment["TURNSTONE_STORAGE"] = "local"
+        let wrong = try Programs.run(program, stdin: event, environment: environment)
+        let demand = "unable to use TURNSTONE_STORAGE (environment): must be shared, or not be set"
+        #expect((wrong.stdout + wrong.stderr).contains(demand), "\(wrong)")
+        #expect(mountPoint.files() == [:])
+    }
+
+    private static let health =
+        #"{"method": "GET", "path": "/health", "headers": {"Authorization": "Key \#(Endpoint.serverKey)"}}"#
+
     @Test(
         "health and status name it as a problem, with the command",
         .enabled(if: SystemCalls.isPossible, "strace is not installed"),
