@@ -46,8 +46,10 @@ extension Spools {
             for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
         }
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
-        if trace.isUnread, !trace.isComplete { trace.isDamaged = true }
-        if trace.isDamaged { trace.settleAsDamaged() }
+        let lacksReceipts = trace.isUnread && !trace.isComplete
+        if lacksReceipts || trace.isDamaged { trace.settleAsDamaged() }
+        // What still waits can be sent, and cancelled.
+        if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }
         return trace
     }
 }

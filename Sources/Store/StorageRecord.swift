@@ -101,10 +101,9 @@ extension State {
                 guard try sharedMount(path) == nil else { return }
                 break
             } catch {
-                guard error.errno == .noEntry, let slash = path.lastIndex(of: "/"),
-                    slash > path.startIndex
+                guard error.errno == .noEntry, path != "/", let slash = path.lastIndex(of: "/")
                 else { throw error.failure }
-                path = String(path[..<slash])
+                path = slash == path.startIndex ? "/" : String(path[..<slash])
             }
         }
         throw Failure(

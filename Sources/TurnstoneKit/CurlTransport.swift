@@ -1,5 +1,5 @@
 // Foundation for Apple's systems needs no such thing: there `URLSessionTransport` is the default.
-#if canImport(FoundationNetworking)
+#if os(Linux)
     import CCurl
     import Foundation
 
@@ -7,6 +7,8 @@
     /// the lines of an answer's head.
     ///
     /// It follows no redirect, because the keys would go with it, answers no challenge, and keeps no cookies.
+    /// Debian's libcurl looks up names in a thread that it cannot end: while a look-up that has timed out goes on,
+    /// the other exchanges of the same transport wait for it.
     public struct CurlTransport: Transport {
         private let session: CurlSession
         private let timeout: Double
@@ -98,7 +100,9 @@
                     let code = ccurl_message_result(message)
                     remove(easy)?.end(code)
                 }
-                curl_multi_poll(multi, nil, 0, 60_000, nil)
+                if curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
+                    Thread.sleep(forTimeInterval: 0.1)
+                }
             }
             curl_multi_cleanup(multi)
         }
@@ -110,8 +114,11 @@
                 return (self.new, self.cancelled, self.isOver)
             }
             for exchange in new {
+                guard curl_multi_add_handle(multi, exchange.easy) == CURLM_OK else {
+                    exchange.end(.failure(Obstacle("libcurl does not take the request")))
+                    continue
+                }
                 going[exchange.easy] = exchange
-                curl_multi_add_handle(multi, exchange.easy)
             }
             for exchange in cancelled {
                 remove(exchange.easy)?.end(.failure(CancellationError()))
@@ -160,16 +167,16 @@
             }
             set(CURLOPT_URL, request.url.absoluteString)
             set(CURLOPT_PROTOCOLS_STR, "http,https")
-            set(CURLOPT_NOSIGNAL, 1)
+            set(CURLOPT_NOSIGNAL, 1)  // it sends with MSG_NOSIGNAL
             // 0 would be no limit.
             set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout, 86_400) * 1000)))
-            if let body = request.body {
+            // One of these without a body says so: some proxies ask for the length.
+            let takesBody = ["POST", "PUT", "PATCH"].contains(request.method)
+            if let body = request.body ?? (takesBody ? Data() : nil) {
                 set(CURLOPT_POSTFIELDSIZE, body.count)
-                _ = body.withUnsafeBytes {
-                    ccurl_setopt_pointer(
-                        easy, CURLOPT_COPYPOSTFIELDS,
-                        UnsafeMutableRawPointer(mutating: $0.baseAddress))
-                }
+                // A zero at the end: libcurl reads elsewhere if there is no address.
+                var bytes = Array(body) + [0]
+                _ = ccurl_setopt_pointer(easy, CURLOPT_COPYPOSTFIELDS, &bytes)
             } else if request.method == "HEAD" {
                 set(CURLOPT_NOBODY, 1)
             }

@@ -77,7 +77,7 @@ extension ServerClient {
     ///   - type: the name of the activity's type.
     ///   - attributes: the activity's fixed values.
     ///   - title: of the alert that comes with it, as `body` is.
-    ///   - others: further members of the request, such as `channel` or `inputPushToken`.
+    ///   - others: further members of the request, such as `channel`, `inputPushToken` or `sound`; not `alert`.
     @discardableResult
     public func startActivity(
         for user: String, type: String, attributes: [String: JSONValue],

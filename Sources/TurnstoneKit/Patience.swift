@@ -1,6 +1,6 @@
 import Foundation
 
-/// How long a request may be repeated after 429 and 503, which say that nothing was done.
+/// How long a request may be repeated after 429 and 503.
 ///
 /// A request whose answer was lost is never repeated: it may have been done. Nor is one that changes something,
 /// if the 429 or 503 is not the installation's own.

@@ -47,7 +47,7 @@ public struct HTTPAnswer: Sendable {
     }
 }
 
-#if canImport(FoundationNetworking)
+#if os(Linux)
     public typealias DefaultTransport = CurlTransport
 #else
     public typealias DefaultTransport = URLSessionTransport

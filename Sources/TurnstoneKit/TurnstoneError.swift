@@ -31,8 +31,9 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case broken(status: Int, String)
     /// The installation could not be reached, or its answer did not arrive.
     case unreachable(String)
-    /// The address is not that of an installation, which is `https` on all but this machine, or the answer has another form than an installation's: check
-    /// the address. Something between, such as a hotel's network that wants you to sign in, may have answered.
+    /// The address is not that of an installation, which is `https` on all but this machine, or the answer has
+    /// another form than an installation's: check the address. Something between, such as a hotel's network that
+    /// wants you to sign in, may have answered.
     case unexpected(String)
     /// Nothing was sent, because the call itself is wrong: an id that cannot be in a path, such as an empty one,
     /// a number that JSON has not, or a key with a line break.

@@ -16,7 +16,7 @@ public struct URLSessionTransport: Transport {
     ///     The programs themselves give up after ten.
     ///   - configuration: for instance with an app's own proxy. Its cache and its cookies are not used.
     public init(timeout: Double = 20, configuration: URLSessionConfiguration = .ephemeral) {
-        session = Session(configuration, timeout: min(timeout, 86_400))
+        session = Session(configuration, timeout: max(0.001, min(timeout, 86_400)))
     }
 
     public func answer(to request: HTTPRequest) async throws -> HTTPAnswer {
@@ -36,7 +36,8 @@ private final class Session: Sendable {
 
     init(_ configuration: URLSessionConfiguration, timeout: Double) {
         let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
-        configuration.timeoutIntervalForRequest = timeout
+        // Longer than the exchange may take: this one is of the pauses within it.
+        configuration.timeoutIntervalForRequest = timeout + 60
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.urlCache = nil
         configuration.httpShouldSetCookies = false
@@ -49,15 +50,9 @@ private final class Session: Sendable {
 
     func answer(to request: URLRequest) async throws -> HTTPAnswer {
         let task = session.dataTask(with: request)
-        let deadline = Task {
-            try await Task.sleep(for: .seconds(timeout))
-            exchanges.end(
-                task, .failure(Obstacle("no whole answer within \(timeout) s")))
-        }
-        defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                exchanges.begin(task, continuation)
+                exchanges.begin(task, within: timeout, continuation)
                 // A task that was cancelled before this one was known would wait until its deadline.
                 if Task.isCancelled { exchanges.end(task, .failure(CancellationError())) }
             }
@@ -74,6 +69,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
 
     private struct Exchange {
         let continuation: CheckedContinuation<HTTPAnswer, any Error>
+        var deadline: Task<Void, any Error>?
         var body = Data()
     }
 
@@ -81,9 +77,15 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     private var exchanges: [Int: Exchange] = [:]
 
     func begin(
-        _ task: URLSessionTask, _ continuation: CheckedContinuation<HTTPAnswer, any Error>
+        _ task: URLSessionTask, within timeout: Double,
+        _ continuation: CheckedContinuation<HTTPAnswer, any Error>
     ) {
         lock.withLock { exchanges[task.taskIdentifier] = Exchange(continuation: continuation) }
+        let deadline = Task {
+            try await Task.sleep(for: .seconds(timeout))
+            end(task, .failure(Obstacle("no whole answer within \(timeout) s")))
+        }
+        lock.withLock { exchanges[task.taskIdentifier]?.deadline = deadline }
         task.resume()
     }
 
@@ -91,6 +93,7 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     func end(_ task: URLSessionTask, _ result: Result<HTTPAnswer, any Error>) {
         guard let exchange = lock.withLock({ exchanges.removeValue(forKey: task.taskIdentifier) })
         else { return }
+        exchange.deadline?.cancel()
         if case .failure = result { task.cancel() }
         exchange.continuation.resume(with: result)
     }
@@ -129,12 +132,15 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
 
     func urlSession(
         _: URLSession, task _: URLSessionTask, willPerformHTTPRedirection _: HTTPURLResponse,
-        newRequest _: URLRequest, completionHandler: @escaping (URLRequest?) -> Void
+        newRequest _: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) { completionHandler(nil) }
 
     func urlSession(
         _: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-        completionHandler: @escaping (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+        completionHandler:
+            @escaping @Sendable (
+                URLSession.AuthChallengeDisposition, URLCredential?
+            ) -> Void
     ) {
         let isForPassword = [
             NSURLAuthenticationMethodDefault, NSURLAuthenticationMethodHTTPBasic,

@@ -4,7 +4,7 @@ import Testing
 import TurnstoneKit
 
 /// The transports against a server that misbehaves. That of Apple's systems is tried here as well.
-@Suite struct TransportTests {
+@Suite(.timeLimit(.minutes(2))) struct TransportTests {
     enum Kind: CaseIterable {
         case standard, urlSession
 
@@ -176,6 +176,7 @@ import TurnstoneKit
         #expect(request.method == method && request.path == "/a%2Fb?c=d")
         #expect(request.headers["x-api-key"] == "0a")
         #expect(request.headers["content-type"] == "application/json")
-        #expect(body == nil || request.headers["content-length"] == "2")
+        let length = ["GET", "DELETE"].contains(method) ? nil : "0"
+        #expect(request.headers["content-length"] == (body == nil ? length : "2"))
     }
 }

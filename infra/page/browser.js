@@ -39,7 +39,7 @@ async function subscribed() {
   return found?.scope === new URL(".", location).href ? found.pushManager?.getSubscription() : null
 }
 
-/// Asks for permission, so it must be called first thing in a click.
+/// Asks for permission: call it first thing in a click.
 export async function turnOn(client) {
   const reason = obstacle()
   if (reason) throw new Obstacle(reason)
@@ -59,11 +59,11 @@ export const listed = client => inTurn(async () => {
   return [devices, own]
 })
 
-/// What touches the subscription or its record: one at a time in the order of the calls, also of other tabs and the worker.
+/// What touches the subscription or its record: one at a time in the order of calls, also of other tabs and the worker.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
-  // The browser's question may be answered after a sign-out.
+  // The question may be answered after a sign-out.
   if (account()?.key !== client.account.key) throw new Obstacle("browser.off")
   const key = await client.pushKey().catch(failure => {
     throw failure.status === 404 ? new Obstacle("browser.serverOff") : failure
@@ -87,7 +87,7 @@ async function subscribe(client) {
   try {
     id = await client.register(subscription, name).catch(async failure => {
       if (failure.status !== 409) throw failure
-      // Too many devices: the former one makes room.
+      // Too many devices: the former makes room.
       await leave()
       return client.register(subscription, name)
     })
@@ -110,10 +110,9 @@ function browserName() {
     find([["Android"], ["iPhone"], ["iPad"], ["Windows"], ["Mac OS"], ["CrOS", "ChromeOS"], ["Linux"]])].filter(Boolean).join(", ")
 }
 
-/// A browser may wait for its push service here, while everything else waits for its turn.
-const end = subscription => inTime(subscription.unsubscribe())
+const end = it => inTime(it.unsubscribe())
 
-/// Chromium may wait for minutes.
+/// Browsers may wait for minutes.
 function inTime(promise) {
   const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
   return Promise.race([promise, late])
