@@ -676,10 +676,10 @@ with sync_playwright() as playwright:
     @step("a foreign name turns nothing but itself")
     def _():
         names = ["\u202egnp.ecived\u2066", "\u05d0\u05d1\u05d2", "Ann", "Ann", None, None]
+        own = kept()["id"]  # before the page asks for its devices by itself
         page.route("**/api/devices", lambda route: route.fulfill(json={"data": [
             {"id": f"d{number}" if number else own, "platform": "web", "deviceName": name, "createdAt": None, "updatedAt": None, "reachedAt": "2026-11-26T07:00:00.000Z"}
             for number, name in enumerate(names)]}))
-        own = kept()["id"]
         game = {"game_id": 7, "game_name": names[0], "opponent": names[0], "is_your_turn": True, "last_move_timestamp": 0, "expiration": 0}
         page.route("**/diagnostics/*", lambda route: route.fulfill(json={"monitored_games": [game]}))
         page.reload()
