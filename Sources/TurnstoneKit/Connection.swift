@@ -247,3 +247,10 @@ struct Connection: Sendable {
         return encoded
     }
 }
+
+extension URL {
+    /// Whether the host is this machine, by one of its usual names.
+    fileprivate var isOnThisMachine: Bool {
+        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host?.lowercased())
+    }
+}

@@ -135,8 +135,6 @@
 
     /// A request, and what has arrived of its answer. It is the loop's from its beginning to its end.
     private final class CurlExchange: @unchecked Sendable {
-        /// More than the longest answer of an installation: a report on 10,000 devices.
-        private static let longestBody = 32 << 20
         private static let longestHead = 256 << 10
 
         var continuation: CheckedContinuation<HTTPAnswer, any Error>?
@@ -212,7 +210,7 @@
         }
 
         private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-            guard body.count + bytes.count <= Self.longestBody else { return false }
+            guard body.count + bytes.count <= HTTPAnswer.longestBody else { return false }
             body.append(contentsOf: bytes)
             return true
         }

@@ -92,9 +92,4 @@ extension URL {
         return path.starts(with: above)
             && !path.contains { $0.removingPercentEncoding.map { $0 == ".." } ?? true }
     }
-
-    /// Whether the host is this machine, by one of its usual names.
-    var isOnThisMachine: Bool {
-        ["localhost", "127.0.0.1", "::1", "[::1]"].contains(host?.lowercased())
-    }
 }

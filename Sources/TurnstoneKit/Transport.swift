@@ -47,6 +47,11 @@ public struct HTTPAnswer: Sendable {
     }
 }
 
+extension HTTPAnswer {
+    /// More bytes than the longest answer of an installation has: a report on 10,000 devices.
+    static let longestBody = 32 << 20
+}
+
 #if os(Linux)
     public typealias DefaultTransport = CurlTransport
 #else

@@ -64,9 +64,6 @@ private final class Session: Sendable {
 
 /// The exchanges of a session that go on, each with what has arrived of its answer.
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    /// More than the longest answer of an installation: a report on 10,000 devices.
-    private static let longestBody = 32 << 20
-
     private struct Exchange {
         let continuation: CheckedContinuation<HTTPAnswer, any Error>
         var deadline: Task<Void, any Error>?
@@ -101,7 +98,8 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     func urlSession(_: URLSession, dataTask task: URLSessionDataTask, didReceive data: Data) {
         let isTooLong = lock.withLock {
             exchanges[task.taskIdentifier]?.body.append(data)
-            return exchanges[task.taskIdentifier].map { $0.body.count > Self.longestBody } ?? false
+            return exchanges[task.taskIdentifier].map { $0.body.count > HTTPAnswer.longestBody }
+                ?? false
         }
         if isTooLong {
             end(
