@@ -12,6 +12,10 @@ package struct Lock: ~Copyable {
     private let held: HeldLock?
     /// What programs of version 2 lock, while they may run.
     private let own: FileDescriptor?
+    /// When it was asked for.
+    private let began: Instant
+    /// The same by the system's clock: a machine that is suspended may not count that time.
+    private let beganByWall: Timestamp
 
     /// The number of locks that this process has acquired so far.
     nonisolated(unsafe) package private(set) static var acquired = 0
@@ -154,6 +158,8 @@ package struct Lock: ~Copyable {
     }
 
     private init(at place: LockPlace) throws(Failure) {
+        began = .now
+        beganByWall = .systemNow
         var held: HeldLock?
         var own: FileDescriptor?
         if let key = place.key {
@@ -275,6 +281,24 @@ extension Lock {
         if let own { return max(line ?? 0, try systemCalls(Self.number(in: own))) }
         if let line { return line }
         return try systemCalls(Self.ownNumber(at: place))
+    }
+
+    /// Whether it was taken so long ago that a network file system may have given it to another machine: it
+    /// does so if it hears nothing of this one for a minute or so. A machine that was suspended goes on where
+    /// it stood.
+    var isOld: Bool {
+        let patience = Interval.seconds(5)
+        return Instant.now - began > patience || Timestamp.systemNow - beganByWall > patience
+    }
+
+    /// Whether this process holds the lock, as the file system sees it now. If nobody does, it does again.
+    func isStillHeld() throws(Failure) -> Bool {
+        try systemCalls { () throws(SystemError) in
+            guard try file.tryLock(), try file.isStill(at: place.file) else { return false }
+            guard let own else { return true }
+            guard try own.tryLock() else { return false }
+            return try own.isStill(at: place.own)
+        }
     }
 
     /// The last committed revision of the document whose lock is there, without holding it.

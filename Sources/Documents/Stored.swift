@@ -8,6 +8,8 @@ struct Stored<Content: Document> {
     let revision: Int64
     /// Whether the lock under which it was read has a number for it. One without may be a copy of any age.
     var isNumbered = true
+    /// The revision of the file that it was read from; 0 if there was none.
+    var inFile: Int64 = 0
 
     init(content: Content, revision: Int64) {
         self.content = content
@@ -45,6 +47,7 @@ struct Stored<Content: Document> {
         guard let content = Content(rest) else { return nil }
         self.content = content
         self.revision = revision
+        inFile = revision
     }
 
     /// - Throws: a refusal if the text is longer than programs read.

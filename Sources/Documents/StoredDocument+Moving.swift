@@ -32,16 +32,20 @@ extension StoredDocument {
         guard var stored = try current(own, since: start) else { return nil }
         var content = stored.isNumbered ? stored.content : try checked(stored.content)
         try change(&content)
+        let inFile = stored.inFile
         // The other name has no number, so it begins above the revisions of all copies that had this name.
         stored.isNumbered = false
         stored = stored.followed(by: content)
         let text = try stored.checkedText()
+        try checkIsUnchanged(since: inFile, under: own)
         try systemCalls(Files.replace(path, with: text))
         own.remember(stored.revision)
         try recorded(content, Content()) { () throws(Failure) in
             try target.recorded(Content(), content) { () throws(Failure) in
                 try systemCalls(Files.makeFolder(Files.parent(of: target.path)))
+                try checkIsUnchanged(since: stored.revision, under: own)
                 try own.forget()
+                try target.checkIsUnchanged(since: 0, under: other)
                 try systemCalls(Files.rename(path, target.path))
             }
         }

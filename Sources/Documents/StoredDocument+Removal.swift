@@ -19,6 +19,7 @@ extension StoredDocument {
         if try files().isEmpty, try Lock.committedRevision(at: lock) == 0 { return 0 }
         return try Lock.holding(lock) { (lock) throws(Failure) in
             if let content = readable(), isKept(content) { return 0 }
+            try checkIsHeld(lock)
             try lock.forget()
             let ownLock = "\(document).lock"
             let files = try files()
@@ -43,7 +44,9 @@ extension StoredDocument {
     package func remove(where condition: (Content) -> Bool) throws(Failure) -> Bool {
         guard let known = try read(), condition(known) else { return false }
         return try Lock.holding(lock) { (lock) throws(Failure) in
+            let revision = try options.isLocal ? 0 : revisionInFile()
             guard let content = try read(), condition(content) else { return false }
+            try checkIsUnchanged(since: revision, under: lock)
             try lock.forget()
             let isRemoved = try systemCalls(Files.erase(path))
             lock.discard()

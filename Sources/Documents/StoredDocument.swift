@@ -182,9 +182,10 @@ package struct StoredDocument<Content: Document> {
                     guard content != stored.content || lacksNumber else { return }
                     let next = stored.followed(by: content)
                     let text = try next.checkedText()
-                    try replace(stored.content, by: content, text)
+                    try replace(stored, by: content, text, under: lock)
                     lock.remember(next.revision)
                     stored = next
+                    stored.inFile = next.revision
                 }
             }
         }
@@ -244,21 +245,65 @@ package struct StoredDocument<Content: Document> {
 
     /// Commits the document's text.
     private func replace(
-        _ before: Content, by after: Content, _ text: [UInt8]
+        _ before: Stored<Content>, by after: Content, _ text: [UInt8], under lock: borrowing Lock
     ) throws(Failure) {
-        guard let recording else { return try systemCalls(write(text)) }
-        try recording(before, after) { () throws(Failure) in try systemCalls(write(text)) }
+        guard let recording else { return try write(text, over: before.inFile, under: lock) }
+        try recording(before.content, after) { () throws(Failure) in
+            try write(text, over: before.inFile, under: lock)
+        }
     }
 
-    private func write(_ text: [UInt8]) throws(SystemError) {
+    private func write(
+        _ text: [UInt8], over revision: Int64, under lock: borrowing Lock
+    ) throws(Failure) {
+        // Before another machine's temporary file might be cut.
+        try checkIsUnchanged(since: revision, under: lock)
+        try systemCalls(prepare(text))
+        try checkIsUnchanged(since: revision, under: lock)
+        try systemCalls(Files.commit(path, durably: options.durable))
+    }
+
+    private func prepare(_ text: [UInt8]) throws(SystemError) {
         do throws(SystemError) {
-            try Files.replace(path, with: text, durably: options.durable)
+            try Files.prepare(path, with: text, durably: options.durable)
         } catch {
             guard error.errno == .noEntry else { throw error }
             // The first document in its folder. Its lock is elsewhere.
             try Files.makeFolder(Files.parent(of: path))
-            try Files.replace(path, with: text, durably: options.durable)
+            try Files.prepare(path, with: text, durably: options.durable)
         }
+    }
+
+    /// Looks, if the lock was taken long ago, whether another machine has changed the document since or may be
+    /// changing it: ``Lock/isOld``.
+    ///
+    /// - Parameter revision: that of the file when it was read under the lock; 0 if there was none.
+    /// - Throws: busy, if so. If it throws nothing, another one can only have begun after that.
+    func checkIsUnchanged(since revision: Int64, under lock: borrowing Lock) throws(Failure) {
+        guard !options.isLocal, lock.isOld else { return }
+        if try lock.isStillHeld(), try revisionInFile() == revision { return }
+        throw lostLock
+    }
+
+    /// The same before a document is removed, whatever it says.
+    func checkIsHeld(_ lock: borrowing Lock) throws(Failure) {
+        guard !options.isLocal, lock.isOld, try !lock.isStillHeld() else { return }
+        throw lostLock
+    }
+
+    /// The revision of the document's file; 0 if there is none or it does not parse.
+    func revisionInFile() throws(Failure) -> Int64 {
+        let bytes = try bytes()
+        return try bytes.flatMap { (bytes) throws(Failure) in
+            try Stored<Content>(bytes, path)?.revision
+        } ?? 0
+    }
+
+    private var lostLock: Failure {
+        Failure(
+            .later(seconds: 1),
+            "unable to write \(path): this machine stood still, and another one may have changed it meanwhile",
+            cause: FailureCause.busy)
     }
 
     /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or of its own
@@ -298,11 +343,7 @@ package struct StoredDocument<Content: Document> {
     /// Writes the content of a document that is guarded by another lock, which the caller holds.
     package func writeUnlocked(_ content: Content) throws(Failure) {
         try systemCalls(Files.makeFolder(Files.parent(of: path)))
-        let bytes = try bytes()
-        let revision = try bytes.flatMap { (bytes) throws(Failure) in
-            try Stored<Content>(bytes, path)?.revision
-        }
-        let next = Stored(content: content, revision: (revision ?? 0).saturatingAdd(1))
+        let next = Stored(content: content, revision: try revisionInFile().saturatingAdd(1))
         let text = try next.checkedText()
         try systemCalls(Files.replace(path, with: text, durably: options.durable))
     }
@@ -321,8 +362,11 @@ package struct StoredDocument<Content: Document> {
     private func currentCached(committed: Int64) throws(Failure) -> Stored<Content> {
         let bytes = try bytes()
         let stored = bytes.flatMap { cached($0) }
-        return Stored(
-            content: stored?.content ?? Content(), revision: max(stored?.revision ?? 0, committed))
+        let revision = stored?.revision ?? 0
+        var current = Stored(
+            content: stored?.content ?? Content(), revision: max(revision, committed))
+        current.inFile = revision
+        return current
     }
 
     /// The document, read under its lock.
@@ -353,7 +397,9 @@ package struct StoredDocument<Content: Document> {
         guard let known else { throw missing }
         // It could have been lost as well.
         guard !options.mayVanish else {
-            return Stored(content: known.content, revision: committed)
+            var older = Stored(content: known.content, revision: committed)
+            older.inFile = known.revision
+            return older
         }
         throw stale(known.revision, committed)
     }

@@ -132,7 +132,7 @@ package final class Drainer: RunPart {
                     cause: "replaced")
             }
             try election.beat(at: now)
-            checkOncePerSecond()
+            checkOncePerSecond(election)
             try turn()
             let isPreparing = decisions.reader.isReading || decisions.boxes.isPreparing
             guard settlement.inFlight == 0, commits.isDone, run.isEnding || !isPreparing else {
@@ -167,15 +167,28 @@ package final class Drainer: RunPart {
     }
 
     /// Does once a second what need not be done in each turn.
-    private func checkOncePerSecond() {
+    private func checkOncePerSecond(_ election: Election) {
         let moment = Instant.now
         guard moment - lastCheck >= .seconds(1) else { return }
         lastCheck = moment
         run.configuration.look()
+        if !state.isLocal {
+            run.orLog { () throws(Failure) in try endIfAsked(election) }
+        }
         run.orLog { () throws(Failure) in try run.spools.keepLogShort() }
         completeInterrupted()
         run.orLog { () throws(Failure) in try moveFormer() }
         alongside()
+    }
+
+    /// Ends the run if a program on another machine needs the queue for itself.
+    private func endIfAsked(_ election: Election) throws(Failure) {
+        guard try spool.isAsked(election) else { return }
+        run.end(
+            Failure(
+                .later(seconds: 1),
+                "stopped: a program on another machine needs the queue, to erase a user. The next run delivers what is left",
+                cause: "asked"))
     }
 
     /// Moves to the present queues what waits in those of another number of queues.
@@ -220,7 +233,7 @@ package final class Drainer: RunPart {
             try service.provider.step(
                 pause: pause, at: now,
                 next: { isSending ? self.nextPush() : nil },
-                beforeSending: { () throws(Failure) in try self.intake.log.write() },
+                beforeSending: { () throws(Failure) in try self.announce() },
                 verdict: { self.settlement.settle($0, $1) })
         }
         for job in queue.takeExhausted() { commits.endIfOver(job) }
@@ -230,6 +243,15 @@ package final class Drainer: RunPart {
         commits.finishSome()
         decisions.reader.readSome()
         service.cleanUp.carryOutSome()
+    }
+
+    /// Records which pushes are about to be sent, for whoever takes over from this drainer.
+    private func announce() throws(Failure) {
+        if run.state.isLocal {
+            try intake.log.write()
+        } else {
+            try intake.log.writeForOthers()
+        }
     }
 
     /// Ends the run if each service has another number of queues by now.

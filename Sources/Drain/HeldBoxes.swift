@@ -20,6 +20,8 @@ final class HeldBoxes: RunPart {
     private var nextRetry = Instant.first
     /// When to look for due boxes again. There may be thousands of moments to read.
     private var nextLook = Instant.first
+    /// When to look again for releases that an earlier drainer did not accept.
+    private var nextRecovery = Instant.last
     /// When this run began, if anything was held then; see ``isHeldAlready(_:)``.
     private var heldBefore: Timestamp?
 
@@ -74,9 +76,15 @@ final class HeldBoxes: RunPart {
     /// Accepts the releases that an earlier drainer took out of boxes but did not accept.
     func recover() throws(Failure) {
         heldBefore = try spool.holdsAnything() ? now : nil
+        try acceptOrphans()
+    }
+
+    private func acceptOrphans() throws(Failure) {
         for release in try spool.orphanedReleases() {
             run.orLog { () throws(Failure) in try accept(release, of: release, isRecovered: true) }
         }
+        // Whether one in a folder that cannot be entered was accepted shows once it can be.
+        nextRecovery = try spool.hasUnclearReleases() ? .now + .minutes(1) : .last
     }
 
     /// Releases the boxes that are due. A box that fails does not delay the others: it is tried again a
@@ -84,6 +92,7 @@ final class HeldBoxes: RunPart {
     func release() throws(Failure) {
         acceptPrepared()
         guard Instant.now >= nextLook else { return }
+        if Instant.now >= nextRecovery { try acceptOrphans() }
         let known = failed
         if !known.isEmpty, Instant.now >= nextRetry {
             failed = [:]

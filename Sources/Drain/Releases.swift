@@ -239,7 +239,7 @@ final class Releases: RunPart {
         // Those that their own notifications do not bring. To look for each of hundreds would take long.
         let alone =
             isInDoubt || messages.count <= 64
-            ? [] : Set(try spool.missing(among: messages.map { $0.id }))
+            ? [] : Set(try spool.missing(among: messages.map { $0.id }, orMay: false))
         let ids =
             messages.contains { $0.notification.series != nil }
             ? try documents.phoneIDs(of: device) : []

@@ -5,8 +5,8 @@ package struct Route {
     let pattern: RoutePattern
     let handler: (Request) throws(Failure) -> Response
     /// Replaces answers with a status of 500 or more. `isByHand` says whether the request was written by
-    /// hand.
-    var failing: ((_ failure: Failure, _ isByHand: Bool) -> Response)?
+    /// hand. The variables are `nil` if the configuration was not read.
+    var failing: ((_ failure: Failure, _ variables: Variables?, _ isByHand: Bool) -> Response)?
 
     /// - Parameter pattern: the end of the path, such as `/check/{user_id}`.
     package init(
@@ -19,7 +19,8 @@ package struct Route {
 
     /// Returns the route with its own answers to failures of the installation.
     package func failing(
-        _ answer: @escaping (_ failure: Failure, _ isByHand: Bool) -> Response
+        _ answer:
+            @escaping (_ failure: Failure, _ variables: Variables?, _ isByHand: Bool) -> Response
     ) -> Route {
         var route = self
         route.failing = answer

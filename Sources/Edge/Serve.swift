@@ -26,7 +26,9 @@ package func serve(bodyLimit: Int = BodyLimit.usual, _ routes: Route...) -> Neve
     } catch {
         log.failure(error)
         let inner = Response(error, in: router.errorForm(at: request.target))
-        let other = inner.status >= 500 ? routes.first?.failing?(error, request.isByHand) : nil
+        let other =
+            inner.status >= 500
+            ? routes.first?.failing?(error, variables, request.isByHand) : nil
         response = other ?? inner
     }
     response.allowOrigin(of: request, variables, log)

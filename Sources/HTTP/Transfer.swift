@@ -51,15 +51,18 @@ final class Transfer {
                 number == 0
                     ? "no connection" : Errno(rawValue: Int32(truncatingIfNeeded: number)).reason)
         case CURLE_OPERATION_TIMEDOUT: return .unreachable("no answer in time")
-        case CURLE_GOT_NOTHING: return .unreachable("the connection was closed without an answer")
-        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
-            return .unreachable("the connection was closed early")
         case CURLE_SSL_CONNECT_ERROR:
-            return .unreachable("its TLS version or ciphers do not match ours")
+            return .unreachable(
+                "the TLS handshake failed: its versions or ciphers do not match ours, or it closed the connection"
+            )
         case CURLE_PEER_FAILED_VERIFICATION:
             var verdict = 0
             ccurl_getinfo_long(easy, CURLINFO_SSL_VERIFYRESULT, &verdict)
             return .untrusted(untrustedReason(verdict))
+        // A server that closes a connection was reached.
+        case CURLE_GOT_NOTHING: return .unusable("the connection was closed without an answer")
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR:
+            return .unusable("the connection was closed early")
         case CURLE_PARTIAL_FILE, CURLE_HTTP2_STREAM: return .unusable("the answer ended early")
         case CURLE_WRITE_ERROR: return .unusable("the answer is too large")
         case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2:

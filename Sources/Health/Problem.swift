@@ -40,6 +40,8 @@ package struct Problem {
             case FailureCause.newer: "Install a newer Turnstone."
             case Errno.notDirectory.name: "Set TURNSTONE_STATE to a folder."
             case Errno.noAccess.name: Remedy.access.action(in: folder)
+            case Errno.notConnected.name, Errno.aborted.name, Errno.stale.name:
+                "Mount the state folder's file system again. If that changes nothing, restart the services."
             case FailureCause.corrupt: "Restore it from a backup."
             default:
                 "Restore the state folder, or give it back to the account that runs Turnstone (chown, chmod)."

@@ -103,11 +103,19 @@ package final class Election {
         file.unlock()
     }
 
-    private func write(_ members: JSONObject) throws(SystemError) {
-        var sign: JSONObject = [
+    /// What asks this drainer to end, as ``Sign/request``.
+    var request: [UInt8] { JSON.text(.object(names)) }
+
+    private var names: JSONObject {
+        [
             "term": .integer(term), "host": .string(ThisMachine.name),
-            "pid": .integer(Int64(ThisProcess.id)), "layout": .integer(StateLayout.version),
+            "pid": .integer(Int64(ThisProcess.id)),
         ]
+    }
+
+    private func write(_ members: JSONObject) throws(SystemError) {
+        var sign = names
+        sign["layout"] = .integer(StateLayout.version)
         for member in members.members { sign[member.name] = member.value }
         let text = JSON.text(.object(sign))
         // Always of the same length, so that one write replaces all of it.
@@ -130,6 +138,8 @@ extension Election {
         /// Whether it ran on this machine, as far as is known.
         var isHere: Bool { otherHost == nil }
         let hasEnded: Bool
+        /// The text that asks this very drainer to end.
+        let request: [UInt8]
 
         fileprivate static let length = 256
 
@@ -143,6 +153,9 @@ extension Election {
             process = members["pid"]?.integer
             let host = members["host"]?.string
             otherHost = host == ThisMachine.name ? nil : host
+            var names: JSONObject = [:]
+            for name in ["term", "host", "pid"] { names[name] = members[name] }
+            request = JSON.text(.object(names))
         }
     }
 }

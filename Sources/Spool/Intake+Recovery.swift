@@ -30,7 +30,7 @@ extension Intake {
                 progress.counts = [:]  // the next pass's file contains them
             case .finished:
                 if names == nil { names = try SpoolNames(spool) }
-                if try names?.contains(id) == false { return }
+                if try names?.mayContain(id) == false { return }
             }
             recovered[id] = progress
         }
@@ -70,7 +70,12 @@ extension Intake {
     package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
         // Only durable receipts may be skipped.
         guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
-        for id in Array(recovered.keys) where try spool.path(of: id) == nil { recovered[id] = nil }
+        for id in Array(recovered.keys) {
+            let (paths, closed) = try spool.search(id)
+            // One of them may be there, and would begin anew.
+            guard closed == nil else { break }
+            if paths.isEmpty { recovered[id] = nil }
+        }
         let starts =
             held.values.compactMap { $0.progress.start } + recovered.values.compactMap { $0.start }
             + stuck.values.compactMap { $0.start }
@@ -85,13 +90,13 @@ extension Intake {
 
 /// The ids of the notifications in the spool at the time of listing.
 private struct SpoolNames {
-    private let spool: Spool
     private var ids: Set<String> = []
-    /// Whether all folders could be listed. If not, a missing id is looked up by its file name.
-    private var isComplete = true
+    /// The folders that could not be listed. In these, an id is looked up by its file name.
+    private var unlisted: [String] = []
+    /// Whether one of them cannot be entered either: then any id may be there.
+    private var isClosed = false
 
     init(_ spool: Spool) throws(Failure) {
-        self.spool = spool
         for folder in try spool.folders() {
             do throws(SystemError) {
                 for name in try Files.names(in: folder) {
@@ -99,13 +104,23 @@ private struct SpoolNames {
                 }
             } catch {
                 guard error.errno.isFileSpecific else { throw error.failure }
-                isComplete = false
+                unlisted.append(folder)
             }
         }
     }
 
-    func contains(_ id: String) throws(Failure) -> Bool {
-        if ids.contains(id) { return true }
-        return try isComplete ? false : spool.path(of: id) != nil
+    /// Whether a notification is in the spool or may be.
+    mutating func mayContain(_ id: String) throws(Failure) -> Bool {
+        if isClosed || ids.contains(id) { return true }
+        for folder in unlisted {
+            do throws(SystemError) {
+                if try Files.exists("\(folder)/\(id).jsonl") { return true }
+            } catch {
+                guard error.errno.isFileSpecific else { throw error.failure }
+                isClosed = true
+                return true
+            }
+        }
+        return false
     }
 }

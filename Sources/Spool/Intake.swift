@@ -44,6 +44,8 @@ package final class Intake {
     private var unlisted: Set<String> = []
     /// The cancelled notifications that were taken to be cancelled, whether due or not.
     var takenEarly: Set<String> = []
+    /// When cancelled notifications were last looked for that may be in a folder which cannot be entered.
+    var soughtInVain: [String: Instant] = [:]
     private var lists: [(lane: Lane, list: NameList)] = []
     /// The due folders of `waiting/` that were not read to the end, and the list of the first one.
     private var due: [WaitingFolder]?

@@ -117,7 +117,13 @@ final class QueueMove {
             }
             if numbers.isEmpty { numbers = [number(of: file.notification)] }
             // A part of it that came earlier must be finished before another one comes.
-            for number in numbers where try targets[number - 1].contains(id) { return leave(parts) }
+            for number in numbers {
+                let target = targets[number - 1]
+                if try target.contains(id) { return leave(parts) }
+                // A notification for one user is in one queue.
+                guard file.notification.user == nil else { continue }
+                if try target.isInClosedFolder(id) { return leave(parts) }
+            }
             if parts.count == 1, numbers.count == 1, let number = numbers.first,
                 file.progress.start == nil
             {
@@ -247,7 +253,8 @@ final class QueueMove {
     /// Passes on cancellations that were made while their notifications were moved.
     private func passCancellationsOn(from source: Source) throws(Failure) {
         for id in try source.spool.cancelledIDs() where try !source.spool.contains(id) {
-            for target in targets where try target.contains(id) { try target.markCancelled(id) }
+            for target in targets where try target.mayContain(id) { try target.markCancelled(id) }
+            guard try !source.spool.mayContain(id) else { continue }
             Files.remove(source.spool.cancellationPath(of: id))
         }
     }

@@ -44,8 +44,10 @@ package final class ReceiptLog {
     private var canReserve = true
     /// The lines that the next commit writes there.
     private var pending: [UInt8] = []
-    /// The number of bytes of `pending` that are written but not durable.
+    /// The number of bytes of `pending` that are written.
     private var written = 0
+    /// The number of these that are durable.
+    private var synced = 0
     /// The pushes that are about to be sent and are not in `pending` yet.
     var sending: Sending?
 
@@ -134,6 +136,27 @@ package final class ReceiptLog {
         written = pending.count
     }
 
+    /// Writes the appended lines so that every machine that shares the folder can read them: whoever takes
+    /// over from a machine that stands still then knows which pushes it may yet send.
+    ///
+    /// - Throws: also if somebody has taken over meanwhile, who could not know it.
+    package func writeForOthers() throws(Failure) {
+        try write()
+        guard synced < written else { return }
+        try synchronize()
+    }
+
+    private func synchronize() throws(Failure) {
+        do throws(SystemError) { try file?.synchronizeData() } catch {
+            // After a failed sync, the contents of the disk are unknown.
+            written = 0
+            synced = 0
+            throw error.failure
+        }
+        synced = written
+        try election?.checkTerm()
+    }
+
     /// Makes the appended lines durable.
     ///
     /// - Throws: if writing fails. Nothing is lost then: the next call writes the lines again at the same
@@ -143,17 +166,17 @@ package final class ReceiptLog {
         do throws(Failure) {
             try write()
             guard !pending.isEmpty else { return }
-            try systemCalls(file?.synchronizeData())
-            // The receipts are durable: finish the notifications.
-            try election?.checkTerm()
+            try synchronize()
         } catch {
-            // After a failed sync, the contents of the disk are unknown.
             written = 0
+            synced = 0
             throw error
         }
+        // The receipts are durable: finish the notifications.
         end += pending.count
         pending.removeAll(keepingCapacity: true)
         written = 0
+        synced = 0
     }
 
     /// Closes the file and gives the reserved space back.

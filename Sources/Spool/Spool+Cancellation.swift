@@ -24,7 +24,7 @@ extension Spool {
     /// Removes the files in `cancelled/` whose notifications are gone: a program was killed before it did
     /// that.
     func removeLeftCancellations() throws(Failure) {
-        for id in try usableCancelledIDs() where try !contains(id) {
+        for id in try usableCancelledIDs() where try !mayContain(id) {
             Files.remove(cancellationPath(of: id))
         }
     }
@@ -58,25 +58,41 @@ extension Spool {
         _ id: String, at now: Timestamp,
         takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        guard try contains(id) else { return true }
+        guard try contains(id) else { return try !isInClosedFolder(id) }
         let start = Instant.now
         while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {
                 defer { election.end() }
                 let intake = Intake(spool: self, log: ReceiptLog(of: self, election))
-                try intake.cancel(id, at: now, takeBack)
-                return true
+                return try intake.cancel(id, at: now, takeBack)
             }
             sleep(for: .milliseconds(10))
         }
-        return try !contains(id)
+        return try !mayContain(id)
     }
 
-    /// Whether a notification is in the spool. It looks twice, because the notification may be put off
-    /// meanwhile, into a folder that did not exist a moment ago.
-    package func contains(_ id: String) throws(Failure) -> Bool {
-        if try path(of: id) != nil { return true }
-        return try path(of: id) != nil
+    /// Whether a notification that was not found may be in a folder that cannot be entered. `health` names
+    /// that folder from now on.
+    func isInClosedFolder(_ id: String) throws(Failure) -> Bool {
+        guard let closed = try search(id).closed else { return false }
+        UnusableFiles.record(Files.parent(of: closed.path), closed.errno.name)
+        return true
+    }
+
+    /// Whether a notification is in a folder of the spool that can be entered.
+    package func contains(_ id: String) throws(Failure) -> Bool { try contains(id, orMay: false) }
+
+    /// Whether a notification is in the spool, or may be there because a folder cannot be entered.
+    func mayContain(_ id: String) throws(Failure) -> Bool { try contains(id, orMay: true) }
+
+    /// It looks twice, because the notification may be put off meanwhile, into a folder that did not exist a
+    /// moment ago.
+    private func contains(_ id: String, orMay isEnough: Bool) throws(Failure) -> Bool {
+        for _ in 0..<2 {
+            let (paths, closed) = try search(id)
+            if !paths.isEmpty || isEnough && closed != nil { return true }
+        }
+        return false
     }
 }
 
@@ -95,9 +111,13 @@ extension Intake {
         cancelled = Set(names)
         var files: [SpoolFile] = []
         for id in names where held[id] == nil && stuck[id] == nil && !takenEarly.contains(id) {
+            if let last = soughtInVain[id], Instant.now - last < .seconds(1) { continue }
+            soughtInVain[id] = nil
             if let file = try take(id) {
                 takenEarly.insert(id)
                 files.append(file)
+            } else if try spool.mayContain(id) {
+                soughtInVain[id] = .now
             } else {
                 removeCancellation(of: id)
             }
@@ -129,13 +149,20 @@ extension Intake {
     }
 
     /// Cancels one notification as a drainer would.
+    ///
+    /// - Returns: `false` if it may be in a folder that cannot be entered. The mark stays for the drainer that
+    ///   can.
     fileprivate func cancel(
         _ id: String, at now: Timestamp,
         _ takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
-    ) throws(Failure) {
+    ) throws(Failure) -> Bool {
         try recover(at: now)
         cancelled = [id]
-        guard let file = try take(id) else { return removeCancellation(of: id) }
+        guard let file = try take(id) else {
+            guard try !spool.mayContain(id) else { return false }
+            removeCancellation(of: id)
+            return true
+        }
         var hasRemaining = false
         // Nothing that was not sent has changed a badge. Of earlier attempts, only the receipts know the
         // users.
@@ -162,5 +189,6 @@ extension Intake {
             try log.commit()
         }
         log.close()
+        return true
     }
 }

@@ -38,6 +38,26 @@ extension Spool {
         return sign.process.flatMap { OtherProcess($0, program: service.drainerProgram) }
     }
 
+    /// A request to the drainer of the queue on another machine, which cannot get a signal.
+    private var requestPath: String { "\(folder)/drainer.end" }
+
+    /// Asks the drainer on another machine to end. It looks once a second.
+    func askToEnd() throws(Failure) {
+        guard let sign = try sign(), !sign.isHere, !sign.hasEnded else { return }
+        try systemCalls { () throws(SystemError) in
+            guard try Files.contents(requestPath) != sign.request else { return }
+            try FileDescriptor.open(requestPath, .truncate).write(sign.request)
+        }
+    }
+
+    /// Withdraws what ``askToEnd()`` has asked for: the queue has another drainer now.
+    func withdrawRequest() { Files.remove(requestPath) }
+
+    /// Whether another machine has asked the holder of the election to end.
+    package func isAsked(_ election: Election) throws(Failure) -> Bool {
+        try systemCalls(Files.contents(requestPath)) == election.request
+    }
+
     /// Cancels everything that waits for the user. Removes the user from notifications that are for others as
     /// well, and from the receipts that a drainer may still write. The lines of receipts stay where they are.
     ///

@@ -196,7 +196,7 @@ extension Spool {
     /// Since when the oldest box is overdue, or the oldest release is not accepted.
     func oldestBox(at now: Timestamp) throws(Failure) -> Timestamp? {
         var oldest = try moments().first { $0.until <= now }?.until
-        for release in try orphanedReleases() {
+        for release in try missing(among: releases(), orMay: false) {
             guard let since = try changed(released(release), at: now) else { continue }
             oldest = min(oldest ?? since, since)
         }
@@ -392,16 +392,32 @@ extension Spool {
     /// removed.
     @export(interface)
     package func orphanedReleases() throws(Failure) -> [String] {
-        try missing(among: names(in: released).filter { $0.utf8.count == 36 })
+        try missing(among: releases(), orMay: true)
+    }
+
+    private func releases() throws(Failure) -> [String] {
+        try names(in: released).filter { $0.utf8.count == 36 }
+    }
+
+    /// Whether a release may be orphaned: its notification is in no folder that can be entered.
+    package func hasUnclearReleases() throws(Failure) -> Bool {
+        try missing(among: releases(), orMay: false) != orphanedReleases()
     }
 
     /// Returns those of the ids whose notifications are not in the spool.
+    ///
+    /// - Parameter isEnough: whether one counts as in the spool if it may be in a folder that cannot be
+    ///   entered.
     @export(interface)
-    package func missing(among ids: [String]) throws(Failure) -> [String] {
+    package func missing(
+        among ids: [String], orMay isEnough: Bool
+    ) throws(Failure) -> [String] {
         guard ids.count > 64 else {
             var missing: [String] = []
-            for id in ids where try !contains(id) { missing.append(id) }
-            return missing
+            for id in ids where try !(isEnough ? mayContain(id) : contains(id)) {
+                missing.append(id)
+            }
+            return missing.sorted()
         }
         // For thousands, list each folder once instead of looking for each in all of them. List twice,
         // because one may be put off meanwhile.
@@ -413,7 +429,10 @@ extension Spool {
                     while let name = try list.next() {
                         if let id = idOfFile(name) { missing.remove(id) }
                     }
-                } catch { try skip(error) }
+                } catch {
+                    try skip(error)
+                    if isEnough { return [] }
+                }
             }
         }
         return missing.sorted()
@@ -599,7 +618,7 @@ extension Spool {
                 paths.append("\(folder)/\(name)")
             }
         }
-        for release in try orphanedReleases() {
+        for release in try missing(among: releases(), orMay: false) {
             let first = try messages(of: release, damaged: { (_, _, _) in }).first
             if first?.notification.user == user { paths.append(released(release)) }
         }

@@ -43,7 +43,10 @@ package struct Spool {
 
     /// Removes the files of a notification that is in another queue now.
     func removeMoved(_ id: String) throws(Failure) {
-        for path in try paths(of: id) {
+        let (paths, closed) = try search(id)
+        // Where it may still be, it would be sent again.
+        if paths.isEmpty, let closed { throw closed.failure }
+        for path in paths {
             guard Files.remove(path) else {
                 throw Failure(
                     .later(seconds: 5),
@@ -113,7 +116,7 @@ package struct Spool {
         Lane.all.map { ready($0) } + (try waitingFolders()).map { "\(waiting)/\($0.name)" }
     }
 
-    /// Whether a notification is in the spool or is just being accepted.
+    /// Whether a notification is in the spool, may be there or is just being accepted.
     func isOpen(_ id: String) throws(Failure) -> Bool {
         if try contains(id) { return true }
         for folder in try folders() {
@@ -124,7 +127,7 @@ package struct Spool {
             }
         }
         // It may have got its final name between the two checks.
-        return try path(of: id) != nil
+        return try mayContain(id)
     }
 
     /// A notification that waits for another attempt; `nil` for any other, or if its file is damaged.
@@ -191,16 +194,20 @@ package struct Spool {
 
     /// The paths of the files of this id. There are two if a crash came after the new file was written and
     /// before the old one was removed.
-    func paths(of id: String) throws(Failure) -> [String] {
+    func paths(of id: String) throws(Failure) -> [String] { try search(id).paths }
+
+    /// The same, and why a folder could not be entered, if there is one.
+    func search(_ id: String) throws(Failure) -> (paths: [String], closed: SystemError?) {
         let folders = try folders()
         var paths: [String] = []
+        var closed: SystemError?
         for path in folders.map({ "\($0)/\(id).jsonl" }) {
-            // Skip a folder that cannot be entered: the drainer reports it.
             do throws(SystemError) { if try Files.exists(path) { paths.append(path) } } catch {
                 guard error.errno.isFileSpecific else { throw error.failure }
+                closed = error
             }
         }
-        return paths
+        return (paths, closed)
     }
 
     /// Makes the removal of files durable.
@@ -299,13 +306,17 @@ func changed(_ path: String, at now: Timestamp) throws(Failure) -> Timestamp? {
 /// Gives a file its name if it has only the temporary one, and makes the name durable, whichever process has
 /// given it.
 func nameFile(_ path: String) throws(Failure) {
+    let temporary = Files.temporary(for: path)
     do throws(SystemError) {
-        if try Files.exists(Files.temporary(for: path)) {
-            try Files.rename(Files.temporary(for: path), path)
-        }
+        if try Files.exists(temporary) { try Files.rename(temporary, path) }
     } catch {
-        // Another process has just done it.
         guard error.errno == .noEntry else { throw error.failure }
+        // Another process has just done it, unless the file still has only the other name.
+        let isLeft = try systemCalls { () throws(SystemError) in
+            if try Files.exists(path) { return false }
+            return try Files.exists(temporary)
+        }
+        if isLeft { throw error.failure }
     }
     do throws(SystemError) { try Files.synchronizeFolder(of: path) } catch {
         // The notification is finished, and its folder was removed.

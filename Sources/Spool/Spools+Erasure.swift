@@ -64,11 +64,16 @@ extension Spools {
             var isWaiting = false
             for spool in try queues() where !elections.hold(spool.queue) {
                 if let election = try spool.election() {
+                    spool.withdrawRequest()
                     elections.add(spool, election)
                     continue
                 }
                 isWaiting = true
-                guard let process = try spool.drainer(), !asked.contains(process) else { continue }
+                guard let process = try spool.drainer() else {
+                    try spool.askToEnd()
+                    continue
+                }
+                guard !asked.contains(process) else { continue }
                 asked.append(process)
                 process.terminate()
             }

@@ -95,11 +95,27 @@ package struct Spools {
 
     /// The queues that have a notification.
     package func spools(with id: String) throws(Failure) -> [Spool] {
+        try all(with: id) { (spool) throws(Failure) in try spool.contains(id) }
+    }
+
+    /// The same, and the queues that may have it in a folder that cannot be entered.
+    func spools(thatMayHave id: String) throws(Failure) -> [Spool] {
+        try all(with: id) { (spool) throws(Failure) in try spool.mayContain(id) }
+    }
+
+    /// Whether a notification is in a queue or may be, in a folder that cannot be entered.
+    package func mayContain(_ id: String) throws(Failure) -> Bool {
+        try !spools(thatMayHave: id).isEmpty
+    }
+
+    private func all(
+        with id: String, where hasIt: (Spool) throws(Failure) -> Bool
+    ) throws(Failure) -> [Spool] {
         for name in try joints() where name.utf8.starts(with: id.utf8) {
             _ = try completeJoint(name)
         }
         var found: [Spool] = []
-        for spool in try all() where try spool.contains(id) { found.append(spool) }
+        for spool in try all() where try hasIt(spool) { found.append(spool) }
         return found
     }
 

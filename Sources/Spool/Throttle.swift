@@ -96,7 +96,7 @@ extension Spools {
 
     /// Removes the throttle of a notification that is in no queue any more.
     package func removeThrottle(of id: String) throws(Failure) {
-        guard try !contains(id) else { return }
+        guard try !mayContain(id) else { return }
         Files.remove("\(throttles)/\(id).json")
     }
 

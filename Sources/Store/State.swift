@@ -12,7 +12,7 @@ package struct State {
     /// How many queues each push service has.
     package let shards: Int
     /// Whether the folder is on a file system of this machine alone.
-    private(set) var isLocal = false
+    package private(set) var isLocal = false
     /// What was left of the lock files of version 2 when this program began; `nil` if nothing was.
     private(set) var ownLockPhase: LayoutVersion.OwnLockPhase?
 

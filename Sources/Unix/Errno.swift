@@ -29,6 +29,8 @@ package struct Errno: Equatable, Sendable {
     package static let inputOutput = Errno(rawValue: EIO)
     package static let tooLarge = Errno(rawValue: EFBIG)
     package static let badDescriptor = Errno(rawValue: EBADF)
+    package static let aborted = Errno(rawValue: ECONNABORTED)
+    package static let notConnected = Errno(rawValue: ENOTCONN)
     package static let timedOut = Errno(rawValue: ETIMEDOUT)
     package static let noProcess = Errno(rawValue: ESRCH)
     /// Not a file that can be read again, such as a FIFO.

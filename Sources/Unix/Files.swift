@@ -63,17 +63,23 @@ package enum Files {
     package static func replace(
         _ path: String, with bytes: [UInt8], durably: Bool = true
     ) throws(SystemError) {
-        let temporary = temporary(for: path)
+        try prepare(path, with: bytes, durably: durably)
+        try commit(path, durably: durably)
+    }
+
+    /// The first half of ``replace(_:with:durably:)``: writes the temporary file.
+    @export(interface)
+    package static func prepare(
+        _ path: String, with bytes: [UInt8], durably: Bool = true
+    ) throws(SystemError) {
         do throws(SystemError) {
             let file = try openTemporary(for: path)
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
-            remove(temporary)  // half a file would waste space on a disk that may be full
+            remove(temporary(for: path))  // half a file would waste space on a disk that may be full
             throw error
         }
-        try rename(temporary, path)
-        if durably { try synchronizeFolder(of: path) }
     }
 
     /// The same for contents that are too long for memory: `write` writes all of them to the file that it is
@@ -104,9 +110,9 @@ package enum Files {
     }
 
     /// The second half of ``replace(_:write:)``: gives the temporary file its name.
-    package static func commit(_ path: String) throws(SystemError) {
+    package static func commit(_ path: String, durably: Bool = true) throws(SystemError) {
         try rename(temporary(for: path), path)
-        try synchronizeFolder(of: path)
+        if durably { try synchronizeFolder(of: path) }
     }
 
     /// The name under which a file is written before ``commit(_:)`` gives it its own.

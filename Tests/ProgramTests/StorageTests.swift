@@ -338,6 +338,29 @@ struct NetworkStorageTests {
         #expect(answer.headers["retry-after"] == "5")
     }
 
+    @Test("health calls a mount that is away neither a wrong configuration nor a wrong account")
+    func healthWithoutTheMount() throws {
+        let installation = try Endpoint.installation()
+        let folder = TemporaryFolder()
+        try folder.write(#"{"method": "GET", "path": "/health"}"#, to: "event")
+        // Through a file, as at a shell: then it gives its reasons.
+        let ended = try Programs.start(
+            at: "/bin/sh",
+            [
+                "-c", #"exec "$@" <"$0""#, "\(folder.path)/event", SystemCalls.tracer, "-qq", "-o",
+                "/dev/null", "-P", installation.state.path, "-P",
+                "\(installation.state.path)/version.json", "-e",
+                "inject=openat,open,stat,newfstatat,access,mkdir,statfs:error=ENOTCONN", "--",
+                Programs.path("health"),
+            ], input: [], entries: installation.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        let answer = try Answer(event: ended.stdout)
+        let problem = answer.json?.object?["problems"]?.array?.first?.object
+        #expect(answer.status == 503)
+        #expect(problem?["problem"] == "state folder", "\(ended.stdout)")
+        #expect(problem?["action"]?.string?.contains("Mount") == true, "\(ended.stdout)")
+    }
+
     @Test(
         "a file that another machine replaced while it was read is read again",
         arguments: ["ESTALE", "ENOENT", "EBADF"])

@@ -54,6 +54,72 @@ import Unix
         #expect(try file.tryLock())
     }
 
+    /// What a file system may do with a lock while its holder's machine stands still.
+    enum Loss: CaseIterable { case nothing, givenAway, committed, removed }
+
+    @Test(
+        "who stood still commits only what nobody else may have changed", arguments: Loss.allCases)
+    func stoodStill(loss: Loss) throws {
+        let name = Self.sharing[0]
+        let user = Shelf<UserID, User>(folder: "\(scratch.folder.path)/users", isLocal: false)[name]
+        try user.update { $0.notices = 1 }
+        let file = path(name)
+        let lock = scratch.lockPath(of: file)
+        let failure = cause {
+            try user.update { (document) throws(Failure) in
+                sleep(for: .milliseconds(5100))
+                switch loss {
+                case .nothing: break
+                case .givenAway:
+                    // Now nobody holds the file of this name.
+                    try systemCalls { () throws(SystemError) in
+                        try Files.replace(lock, with: Files.contents(lock) ?? [])
+                    }
+                case .committed:
+                    try? scratch.write(["version": 2, "revision": 7, "notices": 1], to: file)
+                case .removed:
+                    try systemCalls { () throws(SystemError) in
+                        for path in [lock, "\(scratch.folder.path)/\(file)"] {
+                            _ = try Files.erase(path)
+                        }
+                    }
+                }
+                document.notices = 2
+            }
+        }
+        #expect(failure == (loss == .nothing ? nil : "busy"))
+        let left: JSONValue? =
+            switch loss {
+            case .nothing: 2
+            case .givenAway, .committed: 1
+            case .removed: nil
+            }
+        #expect(try scratch.members(file)?["notices"] == left)
+    }
+
+    @Test(
+        "who stood still removes only what nobody else may have changed", arguments: [true, false])
+    func stoodStillBeforeARemoval(isChanged: Bool) throws {
+        let name = Self.sharing[0]
+        let user = Shelf<UserID, User>(folder: "\(scratch.folder.path)/users", isLocal: false)[name]
+        try user.update { $0.notices = 1 }
+        var looks = 0
+        let failure = cause {
+            _ = try user.remove { (document) in
+                looks += 1
+                guard looks == 2 else { return true }
+                sleep(for: .milliseconds(5100))
+                if isChanged {
+                    try? scratch.write(
+                        ["version": 2, "revision": .integer(.max), "notices": 2], to: path(name))
+                }
+                return true
+            }
+        }
+        #expect(failure == (isChanged ? "busy" : nil))
+        #expect(try user.read()?.notices == (isChanged ? 2 : nil))
+    }
+
     @Test("a second lock of the same document is refused at once")
     func twice() throws {
         let user = users[Self.sharing[0]]

@@ -23,7 +23,15 @@ serve(
                 [Problem(stateFault: error, of: request.variables.stateFolder)], mayKnow)
         }
         return problems.isEmpty ? .ok(["status": "ok"]) : notReady(problems, mayKnow)
-    }.failing { failure, isByHand in notReady([Problem(configurationFault: failure)], isByHand) })
+    }.failing { failure, variables, isByHand in
+        let problem =
+            if let variables {
+                Problem(stateFault: failure, of: variables.stateFolder)
+            } else {
+                Problem(configurationFault: failure)
+            }
+        return notReady([problem], isByHand)
+    })
 
 private func notReady(_ problems: [Problem], _ mayKnow: Bool) -> Response {
     var body: JSONObject = ["status": "not ready"]

@@ -46,7 +46,7 @@ extension Sending {
             }
             try holders.session.replaceFeed(
                 with: feed, isCarrierNew: carrier.id == id,
-                isOpen: { (id) throws(Failure) in try spools.contains(id) })
+                isOpen: { (id) throws(Failure) in try spools.mayContain(id) })
             return carrier.due > call.now ? .held : .queued
         }
     }
