@@ -49,11 +49,9 @@ struct ActivityStates: RunPart {
         }
         let shared = session?.feed(for: device.joined)
         // Until its session's newer state has been sent to it, that one may need this one's alert.
-        if let shared, let newer = shared.taken?.carrier,
-            device.activity?.leavesAlert(by: id, to: shared, now: now) == true,
+        if let shared, device.activity?.leavesAlert(by: id, to: shared, now: now) == true,
             !push.job.file.isInDoubt(push.delivery),
-            try intake.isOpen(newer, forAnyOf: documents.userDevices(of: push, on: device)),
-            let due = try intake.due(newer)
+            let due = try nextDue(of: shared, push, on: device)
         {
             return .behind(for: max(due, now) + .seconds(1) - now)
         }
@@ -86,6 +84,20 @@ struct ActivityStates: RunPart {
         }
         if let pause { return .behind(for: pause) }
         return fill(push, taken)
+    }
+
+    /// When a session's state is due that is still to be sent to a listener: the newest one that was taken, or
+    /// the one that waits to replace it. `nil` if there is none.
+    private func nextDue(
+        of session: ActivityFeed, _ push: Push, on device: Device
+    ) throws(Failure) -> Timestamp? {
+        let names = try documents.userDevices(of: push, on: device)
+        let waiting = session.waiting?.isEnd == false ? session.carrier?.id : nil
+        for case let carrier? in [session.taken?.carrier, waiting]
+        where try intake.isOpen(carrier, forAnyOf: names) {
+            if let due = try intake.due(carrier) { return due }
+        }
+        return nil
     }
 
     /// Loads a push for a listener of a session.

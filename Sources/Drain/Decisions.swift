@@ -82,7 +82,7 @@ final class Decisions: RunPart {
             return push.job.notification.cargo == .release
                 ? try releases.endWithoutDevice(push) : .superseded(.unregistered)
         }
-        if try isRepeated(push) { return .superseded(.delivered) }
+        if try isRepeated(push, on: device) { return .superseded(.delivered) }
         if let notified = push.job.notification.turns {
             return try turns.load(notified, push, to: device, of: user)
         }
@@ -222,7 +222,8 @@ final class Decisions: RunPart {
         guard try selection.admits(push.job.notification, document, device, at: now) else {
             return .superseded(.unselected)
         }
-        return try isRepeated(push) ? .superseded(.delivered) : unwanted(push, by: document)
+        guard try !isRepeated(push, on: device) else { return .superseded(.delivered) }
+        return unwanted(push, by: document)
     }
 
     /// Sets the user's own moment for a message whose users have different ones.
@@ -247,8 +248,9 @@ final class Decisions: RunPart {
         return .early(wait > 0 ? .milliseconds(wait) : .hours(1))
     }
 
-    /// Whether the device was merged with another device of the notification, which gets the message.
-    private func isRepeated(_ push: Push) throws(Failure) -> Bool {
+    /// Whether the push goes to another token than it was accepted for, and the phone with that token gets the
+    /// message, or has got it, by a delivery of its own.
+    private func isRepeated(_ push: Push, on device: Device) throws(Failure) -> Bool {
         guard let token = push.delivery.token, token != push.original.token else { return false }
         for other in try push.job.file.others(than: push.original, for: token) {
             guard let user = push.job.file.user(of: other) else { return true }
@@ -260,13 +262,15 @@ final class Decisions: RunPart {
             }
         }
         // After the first pass, the file no longer lists the devices that got it. Only the receipts do.
-        guard push.isMerged, push.job.file.pass > 1 else { return false }
+        guard push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
         let start = documents.record(of: id).flatMap { ReceiptsStart($0.receipts) }
         let accepted = ReceiptLog.Position(dayOf: push.job.notification.accepted)
+        // Who had the phone then may have lost it since. Most devices have the id of their first token.
+        let ids = try documents.phoneIDs(of: device) + push.receiverIDs + [token.publicID]
         return try intake.hasReached(
-            id, from: { start?[$0] ?? accepted }, token, orAnyOf: push.receiverIDs)
+            id, from: { start?[$0] ?? accepted }, token, orAnyOf: ids)
     }
 
     /// Lets the push go to the token that the device has now.
