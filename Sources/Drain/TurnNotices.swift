@@ -107,7 +107,9 @@ final class TurnNotices: RunPart {
         var others: [(user: UserID, waiting: Int64)] = []
         for other in holders(of: device.token) {
             guard other != user, let document = document(of: other),
-                let own = document.devices.first(where: { $0.token == device.token })
+                let own = document.devices.first(where: { $0.token == device.token }),
+                // Nobody looks at the games of one who is not notified anywhere.
+                own.isOpenToMessages
             else { continue }
             others.append((other, document.turnsToShow(on: own)))
         }

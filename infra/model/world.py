@@ -379,9 +379,10 @@ class World:
         """Whether a message may still have to reach a device of the user."""
         for who, slot in message.targets:
             device = next((d for d in self.devices[user] if d.slot == self.slot_of(slot)), None) if who == user else None
-            # What may be superseded may be held as well, and so may what was refused to another user of the phone.
+            # What may be superseded may be held as well, and so may what was refused to another user of the phone, and what was
+            # unwanted for a while if no drainer looked meanwhile.
             excuse = message.excuses.get((who, slot))
-            if device is not None and excuse in (None, "superseded", "410", "bad") and not any(
+            if device is not None and excuse in (None, "superseded", "410", "bad", "kind off") and not any(
                     delivery.message == message.name and delivery.answered for delivery in self.delivered[device.phone]):
                 return True
         return False
