@@ -19,7 +19,7 @@ struct ActivityStates: RunPart {
         }
         // The verdict of the push that is to bring an alert tells whether this state must take it over.
         if let feed = try state.channels[channel].read()?.feed, let taken = feed.taken,
-            taken.carrier != id, taken.state.aps["alert"] != nil, taken.state.expires > now,
+            taken.carrier != id, taken.state.aps["alert"] != nil, taken.state.alertExpires > now,
             feed.waiting?.aps["alert"] == nil, intake.hasInHand(taken.carrier)
         {
             guard !run.broadcastsUnderWay.contains(taken.carrier) else { return .soon }
@@ -57,12 +57,13 @@ struct ActivityStates: RunPart {
         }
         // The session's push that was to bring it an alert is not sent after this one.
         var alert: ActivityFeed.State?
-        if let shared, let newest = shared.newestAlert, newest.expires > now,
+        if let shared, let newest = shared.newestAlert, newest.alertExpires > now,
             try !hasGot(newest, of: shared, push, on: device)
         {
             alert = newest
         }
         var pause: Interval?
+        var isExpired = false
         let taken = try state.users[user].update { (document) throws(Failure) in
             // Only under the lock is it certain what the call that accepted this push has recorded, and
             // which token the activity has.
@@ -74,6 +75,7 @@ struct ActivityStates: RunPart {
             }
             pause = present.activity?.pause(of: id, now: now)
             guard pause == nil else { return nil }
+            isExpired = present.activity?.leavesAlert(by: id, now: now) == true
             return try document.takeActivity(
                 of: device.token, by: id, now: now, besides: shared, alert: alert,
                 turn: session?.turn ?? 0, isInDoubt: push.job.file.isInDoubt(push.delivery),
@@ -83,7 +85,7 @@ struct ActivityStates: RunPart {
                 fits: { fits($0) })
         }
         if let pause { return .behind(for: pause) }
-        return fill(push, taken)
+        return taken == nil && isExpired ? .expired : fill(push, taken)
     }
 
     /// When a session's state is due that is still to be sent to a listener: the newest one that was taken, or
@@ -95,7 +97,7 @@ struct ActivityStates: RunPart {
         let waiting = session.waiting?.isEnd == false ? session.carrier?.id : nil
         for case let carrier? in [session.taken?.carrier, waiting]
         where try intake.isOpen(carrier, forAnyOf: names) {
-            if let due = try intake.due(carrier) { return due }
+            if let due = try intake.due(carrier, at: now) { return due }
         }
         return nil
     }
@@ -153,7 +155,7 @@ struct ActivityStates: RunPart {
             if let pause = activity.pause(before: own, now: now) { return .behind(for: pause) }
             guard let merged = try merged(activity, of: device, into: own, of: feed) else {
                 // A state of its own, which goes out in this one's place, takes over the alert.
-                if let feed, let alert = feed.newestAlert, alert.expires > now,
+                if let feed, let alert = feed.newestAlert, alert.alertExpires > now,
                     !activity.hasTaken(alert), try !hasGot(alert, of: feed, push, on: device)
                 {
                     try recordDrop(of: push, to: device, of: user)
@@ -184,13 +186,13 @@ struct ActivityStates: RunPart {
         _ push: Push, _ feed: ActivityFeed?, _ device: Device, of user: UserID
     ) throws(Failure) -> Verdict {
         let id = push.job.notification.id
-        guard let feed, let alert = feed.lastAlert, alert.expires > now,
+        guard let feed, let alert = feed.lastAlert, alert.alertExpires > now,
             let own = feed.recent.first(where: { $0.carrier == id }), own.number >= alert.number
         else { return .superseded(.newer) }
         let names = try documents.userDevices(of: push, on: device)
         for turn in feed.recent where turn.number > own.number {
             guard try intake.isOpen(turn.carrier, forAnyOf: names),
-                let due = try intake.due(turn.carrier)
+                let due = try intake.due(turn.carrier, at: now)
             else { continue }
             return .behind(for: max(due, now) + .seconds(1) - now)
         }
@@ -220,7 +222,7 @@ struct ActivityStates: RunPart {
     private func hasGotAlert(
         of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
-        guard let alert = session.lastAlert, alert.expires > now else { return true }
+        guard let alert = session.lastAlert, alert.alertExpires > now else { return true }
         return try hasGot(alert, of: session, push, on: device)
     }
 
@@ -248,7 +250,7 @@ struct ActivityStates: RunPart {
     ) throws(Failure) -> ActivityFeed.Taken? {
         var isMissed = false
         // Skip the search for an expired alert: thousands of listeners may have been sent one.
-        if let last = own.taken, last.state.aps["alert"] != nil, last.state.expires > now {
+        if let last = own.taken, last.state.aps["alert"] != nil, last.state.alertExpires > now {
             isMissed = try spool.isMissed(last.carrier, by: device.ids)
         }
         return own.merged(

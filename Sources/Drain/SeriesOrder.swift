@@ -45,7 +45,8 @@ final class SeriesOrder: RunPart {
             for device in try intake.devicesReached(by: mark) {
                 group.recordReached(mark.order, on: device)
             }
-            guard !group.inHand.contains(mark.id), let open = try intake.open(mark.id) else {
+            guard !group.inHand.contains(mark.id), let open = try intake.open(mark.id, at: now)
+            else {
                 continue
             }
             group.add(
@@ -53,7 +54,7 @@ final class SeriesOrder: RunPart {
         }
         guard group.inHand.count > 1 else { return }
         for id in group.unread {
-            if let open = try intake.open(id) {
+            if let open = try intake.open(id, at: now) {
                 group.add(open.notification, devices: open.devices)
             }
         }
@@ -238,7 +239,8 @@ final class SeriesOrder: RunPart {
         for mark in marks {
             try intake.log.write()
             if try intake.devicesReached(by: mark).contains(where: ids.contains) { return .taken }
-            guard let open = try intake.open(mark.id), open.devices.contains(where: ids.contains),
+            guard let open = try intake.open(mark.id, at: now),
+                open.devices.contains(where: ids.contains),
                 !open.isScheduled || open.until <= now
             else { continue }
             pause = max(open.until, now) + .seconds(1) - now

@@ -282,18 +282,20 @@ extension Intake {
 
     /// The devices that a notification in the spool is still for, and the moment until which it waits there;
     /// `nil` if it is finished or its file is damaged.
-    package func open(_ id: String) throws(Failure) -> OpenNotification? {
+    package func open(
+        _ id: String, at now: Timestamp
+    ) throws(Failure) -> OpenNotification? {
         guard let path = try path(of: id) else { return nil }
         return try spool.openNotification(
-            at: path, held[id]?.progress ?? recovered[id] ?? Progress())
+            at: path, held[id]?.progress ?? recovered[id] ?? Progress(), now: now)
     }
 
     /// The moment before which a notification in the spool is not tried; `nil` if it is finished. Its file is
     /// not read.
-    package func due(_ id: String) throws(Failure) -> Timestamp? {
+    package func due(_ id: String, at now: Timestamp) throws(Failure) -> Timestamp? {
         guard let path = try path(of: id) else { return nil }
         let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
-        return folder?.until ?? Timestamp(milliseconds: 0)
+        return folder?.due(at: now) ?? Timestamp(milliseconds: 0)
     }
 
     /// The path of a notification's file; `nil` if it has left the spool.

@@ -131,9 +131,11 @@ package struct Spool {
     }
 
     /// A notification that waits for another attempt; `nil` for any other, or if its file is damaged.
-    package func putOff(_ id: String) throws(Failure) -> OpenNotification? {
+    package func putOff(
+        _ id: String, at now: Timestamp
+    ) throws(Failure) -> OpenNotification? {
         guard let path = try path(of: id), path.utf8.starts(with: waiting.utf8) else { return nil }
-        return try openNotification(at: path, Progress())
+        return try openNotification(at: path, Progress(), now: now)
     }
 
     /// Whether a notification waits for another attempt to reach a device, and cannot have reached it yet.
@@ -160,7 +162,7 @@ package struct Spool {
     /// An unfinished notification, with its devices without an outcome according to its file and the
     /// receipts; `nil` if the file is gone or damaged.
     func openNotification(
-        at path: String, _ progress: Progress
+        at path: String, _ progress: Progress, now: Timestamp
     ) throws(Failure) -> OpenNotification? {
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else { return nil }
@@ -174,7 +176,7 @@ package struct Spool {
             let folder = WaitingFolder(name: Files.name(of: Files.parent(of: path)))
             return OpenNotification(
                 notification: file.notification, devices: devices,
-                until: folder?.until ?? Timestamp(milliseconds: 0),
+                until: folder?.due(at: now) ?? Timestamp(milliseconds: 0),
                 isScheduled: folder != nil
                     && (folder?.since == nil || file.notification.delayed != nil),
                 isInDoubt: isInDoubt)

@@ -182,12 +182,14 @@ package struct Spools {
     /// A notification of which a part waits for another attempt, with the devices of all parts that have no
     /// outcome yet; `nil` for any other.
     @export(interface)
-    package func putOff(_ id: String) throws(Failure) -> OpenNotification? {
-        let found = try first { (spool) throws(Failure) in try spool.putOff(id) }
+    package func putOff(
+        _ id: String, at now: Timestamp
+    ) throws(Failure) -> OpenNotification? {
+        let found = try first { (spool) throws(Failure) in try spool.putOff(id, at: now) }
         guard var found else { return nil }
         for spool in try all() {
             guard let path = try spool.path(of: id),
-                let part = try spool.openNotification(at: path, Progress())
+                let part = try spool.openNotification(at: path, Progress(), now: now)
             else { continue }
             found.devices += part.devices.filter { !found.devices.contains($0) }
             if part.isInDoubt { found.isInDoubt = true }

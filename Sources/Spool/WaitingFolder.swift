@@ -76,6 +76,9 @@ struct WaitingFolder: Equatable {
         }
     }
 
+    /// When its notifications are due: not later than now if the clock was wrong when they were put off.
+    func due(at now: Timestamp) -> Timestamp { isDue(at: now) ? min(until, now) : until }
+
     /// Whether its notifications are due. If they were put off at a time in the future, the clock was wrong,
     /// and nobody knows for how long.
     func isDue(at now: Timestamp) -> Bool {

@@ -166,7 +166,9 @@ package struct TurnNotifier {
 
     /// Whether a notice is put off and does not cover a device that has registered since.
     private func hasNewDevice(_ user: User, since notice: String) throws(Failure) -> Bool {
-        guard let putOff = try spools.putOff(notice), !putOff.isInDoubt else { return false }
+        guard let putOff = try spools.putOff(notice, at: now), !putOff.isInDoubt else {
+            return false
+        }
         return user.devices.contains { device in
             device.takesMessages(by: state.services)
                 && device.created >= putOff.notification.accepted

@@ -35,6 +35,9 @@ package struct ActivityFeed: Equatable, Sendable {
 
         package var isEnd: Bool { aps["event"] == .string("end") }
 
+        /// Until when its alert is worth delivering: an alert that it took over may be worth it longer.
+        package var alertExpires: Timestamp { max(expires, inherited?.expires ?? expires) }
+
         /// The number of the state that brought its alert; `nil` if it has none.
         fileprivate var alertNumber: Int64? {
             aps["alert"] == nil ? nil : inherited?.number ?? number
@@ -57,7 +60,8 @@ package struct ActivityFeed: Equatable, Sendable {
             aps = alerting
             inherited = InheritedAlert(
                 number: other.inherited?.number ?? other.number, priority: priority,
-                isSession: isSession || other.inherited?.isSession == true)
+                isSession: isSession || other.inherited?.isSession == true,
+                expires: other.alertExpires)
             priority = max(priority, other.priority)
         }
 
@@ -78,6 +82,8 @@ package struct ActivityFeed: Equatable, Sendable {
         let priority: Int
         /// Whether an activity's own state has taken it over from its session.
         let isSession: Bool
+        /// The alert is not worth delivering after this; `nil` if an earlier version took it over.
+        let expires: Timestamp?
     }
 
     /// A state's place in its feed, and its moment.
@@ -195,7 +201,7 @@ package struct ActivityFeed: Equatable, Sendable {
         guard let sent = shared.taken, !sent.state.isEnd else { return false }
         let again = waiting == nil && taken?.carrier == id ? taken?.state : nil
         guard let state = waiting ?? again, !state.isEnd, state.aps["alert"] != nil,
-            state.expires > now
+            state.alertExpires > now
         else { return false }
         return !state.isNewer(than: sent.state.place, now: now)
     }
@@ -298,7 +304,9 @@ package struct ActivityFeed: Equatable, Sendable {
         from id: String, now: Timestamp, isInDoubt: Bool,
         isMissed: (_ carrier: String) throws(Failure) -> Bool, fits: (JSONObject) -> Bool
     ) throws(Failure) {
-        guard let taken, taken.state.aps["alert"] != nil, taken.state.expires > now else { return }
+        guard let taken, taken.state.aps["alert"] != nil, taken.state.alertExpires > now else {
+            return
+        }
         let isReplaced =
             carrier?.id == id ? try isMissed(taken.carrier) : taken.carrier == id && !isInDoubt
         if isReplaced { waiting?.takeAlert(of: taken.state, fits: fits) }
@@ -426,6 +434,8 @@ package struct ActivityFeed: Equatable, Sendable {
             }
             return nil
         }
+        // Whatever comes next takes over its alert.
+        if turn != nil, leavesAlert(by: id, now: now) { return nil }
         if isCarrier {
             if turn == nil { remember(state, by: id) }
             let last = max(taken?.seconds ?? 0, sent.map { self.seconds(of: $0) } ?? 0)
@@ -439,6 +449,12 @@ package struct ActivityFeed: Equatable, Sendable {
             taken?.moment = now
         }
         return taken
+    }
+
+    /// Whether the waiting state, which a notification carries, has expired and its alert has not.
+    package func leavesAlert(by id: String, now: Timestamp) -> Bool {
+        guard carrier?.id == id, let waiting, !waiting.isEnd else { return false }
+        return waiting.expires <= now && waiting.aps["alert"] != nil && waiting.alertExpires > now
     }
 
     /// Remembers a session's last alert when the next state is taken, and the notification that takes it.
@@ -585,7 +601,7 @@ extension ActivityFeed {
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
     /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at",
     /// "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?,
-    /// "inherited"?: {"number", "priority", "session"?: true}}`. Moments are milliseconds since 1970.
+    /// "inherited"?: {"number", "priority", "session"?: true, "expires"?}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
         var members = JSONObject()
         members["base"] = base == 0 ? nil : .integer(base)
@@ -668,7 +684,8 @@ extension ActivityFeed.InheritedAlert {
             let priority = members["priority"]?.integer
         else { return nil }
         self.init(
-            number: number, priority: Int(priority), isSession: members["session"]?.bool == true)
+            number: number, priority: Int(priority), isSession: members["session"]?.bool == true,
+            expires: members["expires"]?.timestamp)
     }
 
     fileprivate var json: JSONValue {
@@ -676,6 +693,7 @@ extension ActivityFeed.InheritedAlert {
             "number": .integer(number), "priority": .integer(Int64(priority)),
         ]
         members["session"] = isSession ? true : nil
+        members["expires"] = expires.map { JSONValue($0) }
         return .object(members)
     }
 }

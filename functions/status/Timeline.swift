@@ -217,7 +217,9 @@ struct Timeline {
                 members["acceptedAt"] = try spool.find(id).map {
                     .string(CalendarDate($0.accepted).text)
                 }
-                members["until"] = try spool.putOff(id).map { .string(CalendarDate($0.until).text) }
+                members["until"] = try spool.putOff(id, at: now).map {
+                    .string(CalendarDate($0.until).text)
+                }
                 waiting.append(.object(members))
             }
         }
