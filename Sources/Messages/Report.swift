@@ -82,7 +82,7 @@ package struct Report {
             if try !spools.contains(id) {
                 // It may be held, or in a release.
                 let report = try Report(id, record, spools, at: now)
-                guard report.isOpen else { return report }
+                guard report.isOpen || report.state == .damaged else { return report }
             }
             if record.cancelled == nil {
                 // Held messages check this when they are released. Written first, so that a killed request
@@ -133,6 +133,13 @@ package struct Report {
 
     /// Whether any device has no outcome yet.
     package var isOpen: Bool { count(nil) + count(.held) > 0 && !trace.isDamaged }
+
+    /// Whether each delivery that is left may have arrived, so that it is repeated and not cancelled.
+    package var isBeyondRecall: Bool {
+        let open = deliveries.filter { outcome(of: $0) == nil }
+        return !open.isEmpty && open.allSatisfy { $0.isInDoubt } && count(.cancelled) == 0
+            && count(.held) == 0
+    }
 
     package var state: State {
         if trace.isDamaged { return .damaged }

@@ -70,7 +70,7 @@ package enum NotificationView {
             report = try Report.cancelling(id, state, at: request.time)
         } catch { throw error.disposition == .refused(.notFound) ? unknown : error }
         state.startDrainer(for: request)
-        guard report.state != .done else {
+        guard report.state != .done, !report.isBeyondRecall else {
             throw .malformed("Notification has already been sent to all recipients")
         }
         return .ok(["success": true])

@@ -12,6 +12,13 @@ enum Damage {
 
     /// The failure of a system call that was to read one file.
     static func failure(_ error: SystemError) -> Failure {
+        // In a folder that may be listed and not entered, nothing is wrong with the file.
+        if error.errno == .noAccess, !Files.isFindable(error.path) {
+            return Failure(
+                .broken, "unable to read \(error.path): \(error.reason)",
+                cause: FailureCause.faulty,
+                file: Files.parent(of: error.path))
+        }
         if error.errno.isFileSpecific {
             return Failure(
                 .broken, "unable to read \(error.path): \(error.reason)",

@@ -70,7 +70,8 @@ extension Intake {
     package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
         // Only durable receipts may be skipped.
         guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
-        for id in Array(recovered.keys) {
+        let misplaced = recovered.isEmpty ? nil : try spool.misplacedFolder()
+        for id in Array(recovered.keys) where misplaced == nil {
             let (paths, closed) = try spool.search(id)
             // One of them may be there, and would begin anew.
             guard closed == nil else { break }
@@ -97,6 +98,7 @@ private struct SpoolNames {
     private var isClosed = false
 
     init(_ spool: Spool) throws(Failure) {
+        isClosed = try spool.misplacedFolder() != nil
         for folder in try spool.folders() {
             do throws(SystemError) {
                 for name in try Files.names(in: folder) {

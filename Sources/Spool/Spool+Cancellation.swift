@@ -24,7 +24,7 @@ extension Spool {
     /// Removes the files in `cancelled/` whose notifications are gone: a program was killed before it did
     /// that.
     func removeLeftCancellations() throws(Failure) {
-        for id in try usableCancelledIDs() where try !mayContain(id) {
+        for id in try usableCancelledIDs() where try !mayGet(id) {
             Files.remove(cancellationPath(of: id))
         }
     }
@@ -58,7 +58,10 @@ extension Spool {
         _ id: String, at now: Timestamp,
         takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
-        guard try contains(id) else { return try !isInClosedFolder(id) }
+        guard try contains(id) else {
+            guard try !isInClosedFolder(id) else { return false }
+            return try !isSetAside(id)
+        }
         let start = Instant.now
         while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {
@@ -74,8 +77,10 @@ extension Spool {
     /// Whether a notification that was not found may be in a folder that cannot be entered. `health` names
     /// that folder from now on.
     func isInClosedFolder(_ id: String) throws(Failure) -> Bool {
-        guard let closed = try search(id).closed else { return false }
-        UnusableFiles.record(Files.parent(of: closed.path), closed.errno.name)
+        var closed = try search(id).closed
+        if closed == nil { closed = try misplacedFolder() }
+        guard let closed else { return false }
+        UnusableFiles.record(closed.path, closed.errno.name)
         return true
     }
 
@@ -92,7 +97,19 @@ extension Spool {
             let (paths, closed) = try search(id)
             if !paths.isEmpty || isEnough && closed != nil { return true }
         }
-        return false
+        guard isEnough else { return false }
+        return try misplacedFolder() != nil
+    }
+
+    /// Whether a notification's damaged file is in `failed/`, from where it may come back.
+    private func isSetAside(_ id: String) throws(Failure) -> Bool {
+        try systemCalls(Files.exists("\(folder)/failed/\(id).jsonl"))
+    }
+
+    /// Whether a notification may be in the spool, or may come back to it.
+    func mayGet(_ id: String) throws(Failure) -> Bool {
+        if try mayContain(id) { return true }
+        return try isSetAside(id)
     }
 }
 
@@ -116,7 +133,7 @@ extension Intake {
             if let file = try take(id) {
                 takenEarly.insert(id)
                 files.append(file)
-            } else if try spool.mayContain(id) {
+            } else if try spool.mayGet(id) {
                 soughtInVain[id] = .now
             } else {
                 removeCancellation(of: id)
@@ -159,7 +176,7 @@ extension Intake {
         try recover(at: now)
         cancelled = [id]
         guard let file = try take(id) else {
-            guard try !spool.mayContain(id) else { return false }
+            guard try !spool.mayGet(id) else { return false }
             removeCancellation(of: id)
             return true
         }

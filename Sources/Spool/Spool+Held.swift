@@ -173,12 +173,6 @@ extension Spool {
         }
     }
 
-    /// Skips a folder that cannot be used, so that messages in the others are sent. `health` names it.
-    private func skip(_ error: SystemError) throws(Failure) {
-        guard error.errno.isFileSpecific else { throw error.failure }
-        UnusableFiles.record(error.path, error.errno.name)
-    }
-
     /// Whether any message is held. A release has the messages of its boxes until it is finished.
     package func holdsAnything() throws(Failure) -> Bool {
         if try !moments().isEmpty { return true }
@@ -611,6 +605,8 @@ extension Spool {
     ) throws(Failure) {
         var paths: [String] = []
         let prefix = HeldBox.prefix(of: user)
+        // What cannot be listed counts as empty below.
+        for folder in [boxes, released] { _ = try unreadable.names(in: folder) }
         for moment in try moments() {
             let folder = "\(boxes)/\(moment.name)"
             for name in try unreadable.names(in: folder)
@@ -619,6 +615,7 @@ extension Spool {
             }
         }
         for release in try missing(among: releases(), orMay: false) {
+            _ = try unreadable.names(in: released(release))
             let first = try messages(of: release, damaged: { (_, _, _) in }).first
             if first?.notification.user == user { paths.append(released(release)) }
         }

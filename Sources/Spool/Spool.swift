@@ -189,7 +189,7 @@ package struct Spool {
     /// The names in a folder. A folder that cannot be listed counts as empty, so that the others can be used.
     func names(in folder: String) throws(Failure) -> [String] {
         do throws(SystemError) { return try Files.names(in: folder) } catch {
-            guard error.errno.isFileSpecific else { throw error.failure }
+            try skip(error)
             return []
         }
     }
@@ -200,13 +200,20 @@ package struct Spool {
 
     /// The same, and why a folder could not be entered, if there is one.
     func search(_ id: String) throws(Failure) -> (paths: [String], closed: SystemError?) {
-        let folders = try folders()
+        var folders = Lane.all.map { ready($0) }
         var paths: [String] = []
         var closed: SystemError?
-        for path in folders.map({ "\($0)/\(id).jsonl" }) {
+        do throws(SystemError) {
+            folders += try listWaiting().map { "\(waiting)/\($0.name)" }
+        } catch {
+            guard error.errno.isFileSpecific else { throw error.failure }
+            closed = error
+        }
+        for folder in folders {
+            let path = "\(folder)/\(id).jsonl"
             do throws(SystemError) { if try Files.exists(path) { paths.append(path) } } catch {
                 guard error.errno.isFileSpecific else { throw error.failure }
-                closed = error
+                closed = SystemError(error.call, folder, error.errno)
             }
         }
         return (paths, closed)
@@ -222,9 +229,40 @@ package struct Spool {
     }
 
     /// The folders in `waiting/`, the earliest moment first.
+    ///
+    /// If `waiting/` cannot be listed, it counts as empty, so that the rest is delivered.
     func waitingFolders() throws(Failure) -> [WaitingFolder] {
-        let names = try systemCalls(Files.names(in: waiting))
-        return names.compactMap { WaitingFolder(name: $0) }.sorted { $0.until < $1.until }
+        do throws(SystemError) {
+            return try listWaiting().sorted { $0.until < $1.until }
+        } catch {
+            try skip(error)
+            return []
+        }
+    }
+
+    private func listWaiting() throws(SystemError) -> [WaitingFolder] {
+        try Files.names(in: waiting).compactMap { WaitingFolder(name: $0) }
+    }
+
+    /// Skips a folder that cannot be used, so that what is in the others is sent. `health` names it.
+    func skip(_ error: SystemError) throws(Failure) {
+        guard error.errno.isFileSpecific else { throw error.failure }
+        UnusableFiles.record(error.path, error.errno.name)
+    }
+
+    /// Why one of the queue's folders is no folder: something else is in its place, or a link to nothing, such as
+    /// a disk that is not mounted. `nil` if each is one, or simply missing.
+    func misplacedFolder() throws(Failure) -> SystemError? {
+        let places = try [folder, "\(folder)/ready", waiting] + folders()
+        return try systemCalls { () throws(SystemError) in
+            for place in places where try !Files.exists("\(place)/.") {
+                if try Files.exists(place) { return SystemError("open", place, .notDirectory) }
+                if Files.target(ofLink: place) != nil {
+                    return SystemError("open", place, .noEntry)
+                }
+            }
+            return nil
+        }
     }
 
     /// Whether a drainer would find something to do: for programs that might start one.
@@ -278,9 +316,7 @@ package struct Spool {
         let list = FolderList(folder)
         do throws(SystemError) {
             while let name = try list.next() { if idOfFile(name) != nil { return true } }
-        } catch {
-            guard error.errno.isFileSpecific else { throw error.failure }
-        }
+        } catch { try skip(error) }
         return false
     }
 }

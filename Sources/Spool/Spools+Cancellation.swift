@@ -18,7 +18,7 @@ extension Spools {
         var isSettled = true
         var told: Set<QueueName> = []
         while true {
-            let spools = try spools(thatMayHave: id).filter { !told.contains($0.queue) }
+            let spools = try spools(thatMayGet: id).filter { !told.contains($0.queue) }
             // All queues are told before any drainer is waited for.
             for spool in spools { try spool.markCancelled(id) }
             for spool in spools {

@@ -98,14 +98,15 @@ package struct Spools {
         try all(with: id) { (spool) throws(Failure) in try spool.contains(id) }
     }
 
-    /// The same, and the queues that may have it in a folder that cannot be entered.
-    func spools(thatMayHave id: String) throws(Failure) -> [Spool] {
-        try all(with: id) { (spool) throws(Failure) in try spool.mayContain(id) }
+    /// The same, and the queues that may have it in a folder that cannot be entered, or get it back once somebody
+    /// has repaired its file.
+    func spools(thatMayGet id: String) throws(Failure) -> [Spool] {
+        try all(with: id) { (spool) throws(Failure) in try spool.mayGet(id) }
     }
 
     /// Whether a notification is in a queue or may be, in a folder that cannot be entered.
     package func mayContain(_ id: String) throws(Failure) -> Bool {
-        try !spools(thatMayHave: id).isEmpty
+        try !all(with: id) { (spool) throws(Failure) in try spool.mayContain(id) }.isEmpty
     }
 
     private func all(

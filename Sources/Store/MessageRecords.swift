@@ -96,6 +96,12 @@ package struct MessageRecords {
             }
         }
         if let unreadable { throw unreadable }
+        for day in try days() {
+            // Something else in the place of a day's folder says nothing of its records.
+            let place = "\(folder)/\(day)"
+            let isFolder = try systemCalls(Files.exists("\(place)/."))
+            guard isFolder else { throw SystemError("open", place, .notDirectory).failure }
+        }
         return nil
     }
 

@@ -201,6 +201,9 @@ package enum Files {
         return false
     }
 
+    /// Whether a file is found: `false` also if its folder cannot be entered. C: `access(2)`.
+    package static func isFindable(_ path: String) -> Bool { retried { access(path, F_OK) } == 0 }
+
     /// Whether files can be created in a folder. C: `access(2)`.
     package static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
 

@@ -46,7 +46,10 @@ package struct Skipped {
 
     /// Counts and reports a file. Further failures of the same file are ignored.
     package mutating func record(_ failure: Failure) {
-        if let file = failure.file, !files.insert(file).inserted { return }
+        if let file = failure.file {
+            guard files.insert(file).inserted else { return }
+            UnusableFiles.record(file, failure.cause)
+        }
         count += 1
         report(failure)
     }

@@ -56,7 +56,10 @@ package struct SystemError: Error, Equatable, Sendable {
         }
         let isFile = place == path
         guard let owner, owner != ThisProcess.user else {
-            let mode = isFile ? "u+rw \(place)" : "u+rwx \(place)"
+            let isFolder =
+                !isFile || call == "list" || Files.isExecutable("\(path)/.")
+                || call == "make folder"
+            let mode = isFolder ? "u+rwx \(place)" : "u+rw \(place)"
             return
                 """
                 \(isFile ? "its mode" : "the mode of the folder \(place)") gives its owner, \(account), \

@@ -7,6 +7,9 @@ package enum UnusableFiles {
     /// The list's current and previous file, relative to the state folder.
     package static let names = ["set-aside.jsonl", "set-aside.jsonl.1"]
 
+    /// When this process has recorded a file, by its path and reason.
+    nonisolated(unsafe) private static var recorded: [String: Instant] = [:]
+
     /// The approximate size at which a new file is started, in bytes.
     private static let limit = 1 << 20
 
@@ -18,6 +21,15 @@ package enum UnusableFiles {
     @export(interface)
     package static func record(_ path: String, _ reason: String?) {
         guard path.utf8.first == UInt8(ascii: "/") else { return }
+        // A drainer may meet a folder many times in a second.
+        let name = "\(reason ?? "") \(path)"
+        if let last = recorded[name], Instant.now - last < .minutes(1) { return }
+        if recorded.count > 1000 { recorded = [:] }
+        recorded[name] = .now
+        write(path, reason)
+    }
+
+    private static func write(_ path: String, _ reason: String?) {
         do throws(SystemError) {
             guard let folder = try stateFolder(above: path) else { return }
             let name = Array(path.utf8.dropFirst(folder.utf8.count + 1))
@@ -30,10 +42,10 @@ package enum UnusableFiles {
             guard try file.lock(patience: .seconds(1)) else { return }
             defer { file.unlock() }
             // Another process may have renamed it.
-            guard try file.isStill(at: notes) else { return record(path, reason) }
+            guard try file.isStill(at: notes) else { return write(path, reason) }
             if try file.size() > limit {
                 try Files.rename(notes, "\(folder)/\(names[1])")
-                return record(path, reason)
+                return write(path, reason)
             }
             let moment = Timestamp.systemNow.milliseconds
             try file.write(Array("{\"at\":\(moment),".utf8) + text)

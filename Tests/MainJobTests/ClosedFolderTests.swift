@@ -13,23 +13,34 @@ import Turnstone
         return try "\(waiting)/\(#require(names.first))"
     }
 
-    private func close(_ folder: String) throws {
-        try #require(rename(folder, "\(folder)-away") == 0 && symlink(folder, folder) == 0)
+    /// Why nobody can enter a folder.
+    enum Fault: CaseIterable { case loop, anotherFile, linkToNothing }
+
+    private func close(_ folder: String, _ fault: Fault = .loop) throws {
+        try #require(rename(folder, "\(folder)-away") == 0)
+        switch fault {
+        case .loop: try #require(symlink(folder, folder) == 0)
+        case .anotherFile:
+            try #require(FileManager.default.createFile(atPath: folder, contents: nil))
+        case .linkToNothing: try #require(symlink("/not/mounted", folder) == 0)
+        }
     }
 
     private func open(_ folder: String) throws {
         try #require(unlink(folder) == 0 && rename("\(folder)-away", folder) == 0)
     }
 
-    @Test("what is cancelled meanwhile is not sent afterwards", arguments: [false, true])
-    func cancelled(isSeenByADrainer: Bool) throws {
+    @Test(
+        "what is cancelled meanwhile is not sent afterwards", arguments: Fault.allCases,
+        [false, true])
+    func cancelled(fault: Fault, isSeenByADrainer: Bool) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
         let id = try world.sent([
             "users": ["ann"], "title": "Later", "send_after": .integer(world.now / 1000 + 60),
         ])
         let folder = try folder(of: world)
-        try close(folder)
+        try close(folder, fault)
         let answer = try world.callOff(id)
         #expect(answer.status == 202, "\(answer.body)")
         #expect(answer.json?.object?["state"] == "cancelling", "\(answer.body)")
@@ -62,5 +73,67 @@ import Turnstone
         try world.advance(seconds: 61)
         try world.run("deliver")
         #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test("others are sent what is ready while nobody can look into the folder of what waits")
+    func waiting() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try world.sent([
+            "users": ["ann"], "title": "Later", "send_after": .integer(world.now / 1000 + 60),
+        ])
+        let now = try world.sent(["users": ["ann"], "title": "Now"])
+        let folder = "\(world.state.path)/spool/apns/waiting"
+        try close(folder)
+        try world.run("deliver")
+        #expect(try world.report(now)["counts"] == ["accepted": 1])
+        #expect(try world.problems().contains("files unusable"))
+        try open(folder)
+        try world.advance(seconds: 61)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 2)
+        #expect(try !world.problems().contains("files unusable"))
+    }
+
+    @Test("a cancelled message stays cancelled though its damaged file is repaired")
+    func repaired() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        let name = "spool/apns/ready/normal/\(id).jsonl"
+        let text = String(decoding: try #require(world.state.read(name)), as: UTF8.self)
+        try world.state.write(
+            text.replacing(#""version":1"#, with: #""version":99"#), to: name)
+        try world.run("deliver")
+        #expect(world.state.read("spool/apns/failed/\(id).jsonl") != nil)
+        let answer = try world.callOff(id)
+        #expect(
+            answer.status == 200 && answer.json?.object?["state"] == "damaged", "\(answer.body)")
+        // A drainer leaves the request alone until the file comes back.
+        _ = try world.sent(["users": ["ann"], "title": "Another"])
+        try world.run("deliver")
+        try world.state.remove("spool/apns/failed/\(id).jsonl")
+        try world.state.write(text, to: name)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("an erasure says what it could not look into: the boxes of quiet hours")
+    func erased() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try world.sent(["users": ["ann"], "title": "Hello"])
+        try FileManager.default.createDirectory(
+            atPath: "\(world.state.path)/spool/apns/held", withIntermediateDirectories: true)
+        try close("\(world.state.path)/spool/apns/held")
+        let answer = try Answer(
+            event: world.startBackend("users", world.message("DELETE", "/api/users/ann")).end()
+                .stdout)
+        #expect(answer.status == 200, "\(answer.body)")
+        let erased = answer.json?.object?["erased"]?.object ?? answer.json?.object
+        // The folder, and that of the releases in it.
+        #expect(erased?["unreadable"] == 2, "\(answer.body)")
+        #expect(try world.problems().contains("files unusable"))
     }
 }

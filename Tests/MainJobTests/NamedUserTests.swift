@@ -49,6 +49,28 @@ import Unix
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a push that may have arrived cannot be cancelled, and the answer says so")
+    func beyondRecall() throws {
+        let (world, id) = try world()
+        try world.simulator.perform(["do": "apns-fault", "kind": "drop", "count": 1])
+        let message = try world.sent(["users": [.string(id)], "title": "Hello"])
+        try world.run("deliver")
+        let answer = try world.answer(
+            "onesignal-notifications", "DELETE", "/notifications/\(message)?app_id=\(Self.app)")
+        #expect(answer.status == 400, "\(answer.body)")
+        try world.advance(seconds: 1800)
+        try world.run("deliver")
+        #expect(try world.report(message)["counts"] == ["accepted": 1])
+        // What is certainly not sent can be.
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let second = try world.sent(["users": [.string(id)], "title": "Hello again"])
+        try world.run("deliver")
+        let other = try world.answer(
+            "onesignal-notifications", "DELETE", "/notifications/\(second)?app_id=\(Self.app)")
+        #expect(other.status == 200, "\(other.body)")
+        #expect(try world.report(second)["counts"] == ["cancelled": 1])
+    }
+
     @Test("a repeated notification gets the first answer though a segment of it is gone")
     func segmentGone() throws {
         let (world, _) = try world()
