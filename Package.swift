@@ -209,7 +209,8 @@ let modules: [Target] = [
             deque,
         ]),
     module(
-        "Turns", on: ["Documents", "Store", "Spool", "Queueing", "Texts", "OGS", "Crypto", "Unix"]),
+        "Turns",
+        on: ["Documents", "Store", "Spool", "Queueing", "Texts", "OGS", "Edge", "Crypto", "Unix"]),
     module("Credentials", on: ["Documents", "Store", "APNs", "FCM", "PushServices"]),
     // What empties a queue, apart from what speaks to its push service.
     module(

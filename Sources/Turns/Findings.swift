@@ -1,4 +1,5 @@
 import Documents
+import Edge
 import OGS
 import Store
 import Turnstone
@@ -7,11 +8,13 @@ import Turnstone
 package struct Findings {
     private let state: State
     private let notifier: TurnNotifier
+    private let clock: () -> Timestamp
 
     package init(
         _ variables: Variables, state: State, now: Timestamp
     ) throws(Failure) {
         self.state = state
+        clock = try Environment.clock(variables)
         notifier = try TurnNotifier(variables, state: state, now: now)
     }
 
@@ -110,9 +113,11 @@ package struct Findings {
     ) throws(Failure) -> TurnNotifier.LookResult {
         try notifier.notify(player, of: found) { () throws(Failure) in
             guard let mark = try state.watch.read(player) else { return false }
-            // A look takes at most two minutes. A larger difference means that the clock was set back.
+            // A look takes at most two minutes. A larger difference, or a moment that has yet to come, means that
+            // the clock was set back.
             let later = mark.looked - began
-            return later > .seconds(0) && later < .minutes(2)
+            let skew = state.isLocal ? .seconds(0) : State.clockTolerance
+            return later > .seconds(0) && later < .minutes(2) && mark.looked <= clock() + skew
         } unwatch: { () throws(Failure) in
             try state.watch.remove(player)
         } settled: { () throws(Failure) in
