@@ -223,8 +223,8 @@ class Activities:
         sure = [listener for listener in fits if not listener.doubtful]
         able = [listener for listener in sure if listener.starts or not listener.has_ended()]
         number, moment = step.get("state"), step["moment"]
-        # An activity that has no state yet ends without one where its session has one.
-        stateless = step["event"] == "end" and number is None and not all(listener.states for listener in able)
+        # An activity that has no state yet, perhaps one that is registered at the same time, ends without one where its session has one.
+        stateless = step["event"] == "end" and number is None and not all(listener.states for listener in able + doubtful)
         if status == 202:
             self.calls[step["number"]] = (step, group)
             if again:
