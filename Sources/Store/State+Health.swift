@@ -184,8 +184,8 @@ extension State {
             case Errno.inputOutput.name, Errno.tooLarge.name, FailureCause.faulty:
                 _ = try file.readToEnd(limit: Files.longest)
                 return false
-            // It is still in the place of a folder.
-            case Errno.notDirectory.name: return true
+            // It may still be in the place of a folder.
+            case Errno.notDirectory.name: return !isNameOfFile(name)
             default: return false
             }
         } catch {

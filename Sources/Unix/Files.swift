@@ -77,7 +77,8 @@ package enum Files {
             try file.write(bytes)
             if durably { try file.synchronize() }
         } catch {
-            remove(temporary(for: path))  // half a file would waste space on a disk that may be full
+            // Half a file would waste space on a disk that may be full.
+            remove(temporary(for: path))
             throw error
         }
     }

@@ -56,9 +56,8 @@ package struct SystemError: Error, Equatable, Sendable {
         }
         let isFile = place == path
         guard let owner, owner != ThisProcess.user else {
-            let isFolder =
-                !isFile || call == "list" || Files.isExecutable("\(path)/.")
-                || call == "make folder"
+            var isFolder = true
+            do throws(SystemError) { isFolder = try Files.exists("\(place)/.") } catch {}
             let mode = isFolder ? "u+rwx \(place)" : "u+rw \(place)"
             return
                 """
