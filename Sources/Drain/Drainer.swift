@@ -247,7 +247,7 @@ package final class Drainer: RunPart {
 
     /// Records which pushes are about to be sent, for whoever takes over from this drainer.
     private func announce() throws(Failure) {
-        if run.state.isLocal {
+        if state.isLocal {
             try intake.log.write()
         } else {
             try intake.log.writeForOthers()

@@ -147,14 +147,16 @@ package final class ReceiptLog {
     }
 
     private func synchronize() throws(Failure) {
-        do throws(SystemError) { try file?.synchronizeData() } catch {
+        do throws(Failure) {
+            try systemCalls(file?.synchronizeData())
+            try election?.checkTerm()
+        } catch {
             // After a failed sync, the contents of the disk are unknown.
             written = 0
             synced = 0
-            throw error.failure
+            throw error
         }
         synced = written
-        try election?.checkTerm()
     }
 
     /// Makes the appended lines durable.
@@ -163,15 +165,9 @@ package final class ReceiptLog {
     ///   place.
     @export(interface)
     package func commit() throws(Failure) {
-        do throws(Failure) {
-            try write()
-            guard !pending.isEmpty else { return }
-            try synchronize()
-        } catch {
-            written = 0
-            synced = 0
-            throw error
-        }
+        try write()
+        guard !pending.isEmpty else { return }
+        try synchronize()
         // The receipts are durable: finish the notifications.
         end += pending.count
         pending.removeAll(keepingCapacity: true)

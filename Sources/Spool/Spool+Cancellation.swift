@@ -167,8 +167,8 @@ extension Intake {
 
     /// Cancels one notification as a drainer would.
     ///
-    /// - Returns: `false` if it may be in a folder that cannot be entered. The mark stays for the drainer that
-    ///   can.
+    /// - Returns: `false` if it may be in a folder that cannot be entered, or come back from `failed/`. The mark
+    ///   stays for the drainer that finds it.
     fileprivate func cancel(
         _ id: String, at now: Timestamp,
         _ takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void

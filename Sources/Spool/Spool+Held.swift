@@ -413,6 +413,7 @@ extension Spool {
             }
             return missing.sorted()
         }
+        if isEnough, try misplacedFolder() != nil { return [] }
         // For thousands, list each folder once instead of looking for each in all of them. List twice,
         // because one may be put off meanwhile.
         var missing = Set(ids)

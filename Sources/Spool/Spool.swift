@@ -233,7 +233,7 @@ package struct Spool {
     /// If `waiting/` cannot be listed, it counts as empty, so that the rest is delivered.
     func waitingFolders() throws(Failure) -> [WaitingFolder] {
         do throws(SystemError) {
-            return try listWaiting().sorted { $0.until < $1.until }
+            return try listWaiting()
         } catch {
             try skip(error)
             return []
@@ -242,6 +242,7 @@ package struct Spool {
 
     private func listWaiting() throws(SystemError) -> [WaitingFolder] {
         try Files.names(in: waiting).compactMap { WaitingFolder(name: $0) }
+            .sorted { $0.until < $1.until }
     }
 
     /// Skips a folder that cannot be used, so that what is in the others is sent. `health` names it.
