@@ -100,6 +100,12 @@ package final class Server {
             .reduce(counts[listener].refusedStreams) { $0 + $1.refusedStreams }
     }
 
+    /// The number of requests to a port that are not answered yet.
+    package func openStreams(listener: Int) -> Int {
+        connections.filter { $0.listener == listener && !$0.isClosed }
+            .reduce(0) { $0 + $1.openStreams }
+    }
+
     private func accept(_ index: Int, _ listener: Listener) {
         while true {
             do throws(SystemError) {

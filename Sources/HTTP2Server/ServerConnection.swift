@@ -39,6 +39,8 @@ package final class ServerConnection {
 
     /// The number of requests that came while too many were open.
     package var refusedStreams: Int { session.refusedStreams }
+    /// The number of requests that are not answered yet.
+    package var openStreams: Int { session.openStreams }
 
     /// Whether requests are delivered before their bodies have arrived.
     package var deliversEarly: Bool {

@@ -26,6 +26,9 @@ final class ServerSession: FrameSession {
     private var free: [Int] = []
     private var pairs: [nghttp2_nv] = []
 
+    /// The number of requests that are not answered yet.
+    var openStreams: Int { streams.count - free.count }
+
     init(_ limits: ServerLimits) throws(Failure) {
         self.limits = limits
         var callbacks: OpaquePointer?

@@ -86,6 +86,7 @@ extension Stage {
             "provider_tokens": JSONValue(gateway.tokens.count),
             "connections": JSONValue(server.accepted(listener: apns.listener)),
             "streams_over_limit": JSONValue(server.refusedStreams(listener: apns.listener)),
+            "open_streams": JSONValue(server.openStreams(listener: apns.listener)),
         ]
         if withIDs {
             var ids = JSONObject()

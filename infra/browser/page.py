@@ -91,9 +91,11 @@ def tell(command):
 
 
 def until(holds, why, seconds=60):
+    """why: a text, or a function that answers it when it is too late."""
     end = time.monotonic() + seconds
     while not holds():
-        expect(time.monotonic() < end, why)
+        if time.monotonic() >= end:
+            raise AssertionError(why() if callable(why) else why)
         page.wait_for_timeout(100)
 
 
@@ -1258,10 +1260,12 @@ with sync_playwright() as playwright:
 
     ### What a browser may lack
 
-    def elsewhere(lack, **options):
-        """A browser of its own, signed in, that lacks something. Returns its page."""
+    def elsewhere(lack, *, unanswered=None, **options):
+        """A browser of its own, signed in, that lacks something. Its requests for addresses of a form get no answer. Returns its page."""
         lacking = browser.new_context(locale="en-GB", **options)
         lacking.add_init_script(f"(() => {{ {lack} }})()")
+        if unanswered:
+            lacking.route(unanswered, lambda route: route.abort())
         opened = lacking.new_page()
         opened.set_default_timeout(60_000)
         opened.goto(link)
@@ -1350,10 +1354,10 @@ with sync_playwright() as playwright:
 
     ### One browser, several players
 
-    def with_push(*, is_on=True):
+    def with_push(*, is_on=True, unanswered=None):
         """A browser of its own, signed in, with the stand-in's subscription. Returns its page."""
         fake = FAKE.replace("SUBSCRIPTION", json.dumps(json.dumps(tell({"do": "web-subscription"})["subscription"])))
-        opened = elsewhere(fake, permissions=["notifications"])
+        opened = elsewhere(fake, unanswered=unanswered, permissions=["notifications"])
         if is_on:
             opened.click("#turn-on")
             says(opened, "#browser-state", "are on")
@@ -1363,6 +1367,33 @@ with sync_playwright() as playwright:
 
     def shown(opened, selector):
         return opened.locator(selector).inner_text()
+
+    @step("a service worker whose files do not arrive is said in words, and tried again")
+    def _():
+        files = "**/icon-192.png"
+        opened = with_push(is_on=False, unanswered=files)
+        opened.click("#turn-on")
+        says(opened, "#problem", "cannot be reached")
+        opened.context.unroute(files)
+        opened.click("#turn-on")
+        says(opened, "#browser-state", "are on")
+        opened.context.close()
+
+    @step("a subscription that a closed tab left goes with a sign-out")
+    def _():
+        opened = with_push(is_on=False)
+        tab, held = opened.context.new_page(), []
+        tab.goto(home)
+        tab.locator("#turn-on").wait_for()
+        tab.route("**/register", lambda route: held.append(route))
+        tab.click("#turn-on")
+        until(lambda: held, lambda: f"it is not registered: {shown(tab, 'main')}")
+        opened.click("#sign-out")
+        opened.locator("#signed-out").wait_for()
+        tab.close()
+        until(lambda: shown(opened, "#status") == "You are signed out.", lambda: shown(opened, "main"))
+        expect(opened.evaluate("localStorage.getItem('fake')") is None, "it has a subscription")
+        opened.context.close()
 
     def sign_out(opened):
         opened.click("#sign-out")
@@ -1544,7 +1575,7 @@ with sync_playwright() as playwright:
         opened, held = with_push(is_on=False), []
         opened.route("**/register", lambda route: held.append(route))
         opened.click("#turn-on")
-        until(lambda: held, "it is not registered")
+        until(lambda: held, lambda: f"it is not registered: {shown(opened, 'main')}")
         opened.click("#sign-out")
         opened.locator("#signed-out").wait_for()
         held[0].continue_()

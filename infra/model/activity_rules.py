@@ -137,6 +137,7 @@ def check_alert(listener, push, shown, state):
         if shown.event == "update" and not listener.doubtful:
             for other in listener.updates():
                 if (other.alert and (other.held or must_follow(listener, state, other)) and not other.excused and state.is_newer_than(other)
+                        and not any(mine.alert and mine.is_newer_than(other) and state.is_newer_than(mine) for mine in listener.states)
                         and not any(before.alert == other.number for before in listener.shown)
                         and not any(is_newer_shown(listener, before, other) for before in listener.shown)):
                     raise ActivityLost(f"{described(push)}: without the alert of state {other.number}, which was held or put off")
@@ -144,7 +145,7 @@ def check_alert(listener, push, shown, state):
     if state.alert and state.number == shown.alert:
         return
     other = update_of(listener, shown.alert)
-    if state.alert or other is None or not other.alert or other.is_newer_than(state):
+    if state.alert or other is None or not other.alert or other.is_newer_than(state) and not other.misdated:
         raise ActivityOrder(f"{described(push)}: the alert {shown.alert} is not of this state or of one before it")
     for before in listener.shown:
         if before.alert == shown.alert and before.answered and before.id != shown.id:
@@ -153,11 +154,10 @@ def check_alert(listener, push, shown, state):
 
 def must_follow(listener, state, other):
     """Whether a session's alert that was put off must come with a later state of the session: nothing was sent to the
-    activity alone since, and no newer alert has taken its place. (An alert that another update took over while it was held
-    expires with that one, and so does an older one in whose place it came.)"""
+    activity alone since. (An alert that another update took over while it was held expires with that one, and so does an older
+    one in whose place it came.)"""
     return (state.of_session and other.of_session and other.number in listener.tried - listener.unanswered
-            and not any(mine.group >= other.group and not mine.of_session for mine in listener.states)
-            and not any(mine.alert and mine.is_newer_than(other) and state.is_newer_than(mine) for mine in listener.states))
+            and not any(mine.group >= other.group and not mine.of_session for mine in listener.states))
 
 
 def is_newer_shown(listener, before, state):

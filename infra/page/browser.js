@@ -2,6 +2,7 @@
 
 import {account, forgetRegistration, keepRegistration, registration} from "./account.js"
 import {Obstacle, text} from "./texts.js"
+import {Failure} from "./turnstone.js"
 
 /// An iPad may call itself a Mac, which has no touch screen.
 export const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.test(navigator.platform) && navigator.maxTouchPoints > 1)
@@ -19,13 +20,26 @@ export function obstacle() {
 
 /// With it the page also opens offline.
 export async function worker() {
+  let found
   try {
-    await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
+    found = await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
   } catch (error) {
     throw new Obstacle(`browser.${error.name === "SecurityError" ? "private" : "unsupported"}`)
   }
+  const {active, waiting, installing} = found
+  if (!active && !waiting) await installed(installing)
   return navigator.serviceWorker.ready
 }
+
+/// Throws if a file of the page did not arrive: then the browser drops the worker, and nothing would become ready.
+const installed = worker => new Promise((done, fail) => {
+  const look = () => {
+    if (!worker || worker.state === "redundant") fail(new Failure(0, ""))
+    else if (worker.state !== "installing") done()
+  }
+  look()
+  worker?.addEventListener("statechange", look)
+})
 
 /// True if the subscription is the player's registered one. A new one may have been refused.
 export async function isOn() {
@@ -129,12 +143,18 @@ export async function turnOff(client) {
   const atOnce = remove()
   navigator.clearAppBadge?.().catch(() => {})
   await inTurn(async () => {
-    for (const own of [await atOnce, await remove()]) if (own) await client.unregister(own.id)
+    const gone = [await atOnce, await remove()]
+    // Another tab that was closed during a renewal leaves a subscription without a record.
+    await clear()
+    for (const own of gone) if (own) await client.unregister(own.id)
   })
 }
 
 /// Removes what is not the player's, or has no record: something was cut off.
-export const tidy = () => inTurn(async () => await registration(account()) || forget()).catch(() => {})
+const clear = async () => await registration(account()) || forget()
+
+/// What was cut off before.
+export const tidy = () => inTurn(clear).catch(() => {})
 
 /// A subscription that stays is left to `tidy`.
 async function forget() {
