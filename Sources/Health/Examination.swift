@@ -43,22 +43,25 @@ package struct Examination {
     private func all() throws(Failure) -> [Problem] {
         var problems = configurationProblems()
         problems += writing()
-        var folders: [Problem] = []
-        do throws(Failure) { folders = try foldersReplaced() } catch {
+        var folders = UnusableFolders()
+        do throws(Failure) { folders = try unusableFolders() } catch {
             problems.append(Problem(stateFault: error, of: state.folder))
         }
         for find in [
             cycle, answers, oldest, stops, failures, refusals, unconfigured, drainer, pause, failed,
-            setAside,
-            unusable, links,
+            setAside, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
                 // Whatever is in a folder that is a file cannot be found. One problem for it is enough.
-                guard folders.isEmpty || error.cause != Errno.notDirectory.name else { continue }
+                let causes = [Errno.notDirectory.name, Errno.noAccess.name]
+                guard folders.names.isEmpty || !causes.contains(error.cause) else { continue }
                 problems.append(Problem(stateFault: error, of: state.folder))
             }
         }
-        return problems + folders
+        do throws(Failure) { problems += try unusable(folders.closed) } catch {
+            problems.append(Problem(stateFault: error, of: state.folder))
+        }
+        return problems + folders.replaced
     }
 
     /// Whether files can be written and how much room is left for them. A full disk is one problem, not two.
@@ -197,66 +200,88 @@ package struct Examination {
         do throws(SystemError) { return try !Files.exists(path) } catch { return false }
     }
 
-    /// Files in the place of folders: everything that would be in such a folder counts as missing.
-    private func foldersReplaced() throws(Failure) -> [Problem] {
-        // A folder comes before its contents.
-        var others = ["receipts", "spool", "spool/joint", "spool/throttles"]
-        for spool in try spools.all() {
-            others.append(spool.name)
-            others += [
-                "held", "held/released", "waiting", "cancelled", "series", "failed", "ready",
-                "ready/urgent", "ready/normal", "ready/backlog",
-                "ready/bulk", "ready/throttled",
-            ].map { "\(spool.name)/\($0)" }
-        }
-        var problems: [Problem] = []
-        var replaced: [String] = []
-        for shelf in State.shelves + ["watch", "messages"] {
-            let folder = "\(state.folder)/\(shelf)"
-            var names: [String] = []
-            do throws(SystemError) { names = try Files.names(in: folder) } catch {
-                guard let problem = problem(ofFolder: folder, error) else { throw error.failure }
-                problems.append(problem)
-            }
+    /// The folders whose contents no program can use.
+    private struct UnusableFolders {
+        /// Those in whose place is something else: everything that would be inside counts as missing.
+        var replaced: [Problem] = []
+        /// Those without access, by their paths below the state folder.
+        var closed: [(name: String, reason: String)] = []
+        /// Both.
+        var names: [String] = []
+    }
+
+    private func unusableFolders() throws(Failure) -> UnusableFolders {
+        var found = UnusableFolders()
+        for shelf in State.shelves + ["watch", "messages", "locks"] {
             // Folders of users and the like are named by two digits of a digest, those of messages by the
             // day.
-            for name in names where [2, 10].contains(name.utf8.count) {
-                let path = "\(folder)/\(name)"
-                let isLink = shelf != "messages" && Files.target(ofLink: path) != nil
-                if let problem = problem(ofFolder: path, orLink: isLink) {
-                    problems.append(problem)
+            for name in try namesOfFolders(in: shelf, &found)
+            where shelf == "locks" || [2, 10].contains(name.utf8.count) {
+                let path = "\(shelf)/\(name)"
+                let isLink =
+                    shelf != "messages" && Files.target(ofLink: "\(state.folder)/\(path)") != nil
+                try examine(path, orLink: isLink, &found)
+            }
+        }
+        for name in ["receipts", "spool", "spool/joint", "spool/throttles"] {
+            try examine(name, &found)
+        }
+        for spool in try spools.all() {
+            try examine(spool.name, &found)
+            for name in [
+                "cancelled", "series", "failed", "ready", "ready/urgent", "ready/normal",
+                "ready/backlog", "ready/bulk", "ready/throttled",
+            ] {
+                try examine("\(spool.name)/\(name)", &found)
+            }
+            for name in ["held", "waiting"].map({ "\(spool.name)/\($0)" }) {
+                for moment in try namesOfFolders(in: name, &found) {
+                    try examine("\(name)/\(moment)", &found)
                 }
             }
         }
-        for name in others where !replaced.contains(where: { isInside(name, $0) }) {
-            guard let problem = problem(ofFolder: "\(state.folder)/\(name)") else { continue }
-            replaced.append(name)
-            problems.append(problem)
-        }
-        return problems
+        return found
     }
 
-    private func isInside(_ name: String, _ folder: String) -> Bool {
-        name.utf8.starts(with: "\(folder)/".utf8)
+    /// The names in a folder, without those of files: no folder's name has a dot. Adds the folder itself if it
+    /// cannot be used.
+    private func namesOfFolders(
+        in name: String, _ found: inout UnusableFolders
+    ) throws(Failure) -> [String] {
+        try examine(name, &found)
+        do throws(SystemError) {
+            return try Files.names(in: "\(state.folder)/\(name)").filter {
+                !$0.utf8.contains(UInt8(ascii: "."))
+            }
+        } catch { return [] }
     }
 
-    /// `nil` if the path is a folder or does not exist.
+    /// Adds a folder if it is there and cannot be used, unless it is inside one that was added before.
     ///
     /// - Parameter isLink: whether it is a link, whose target may be missing.
-    private func problem(ofFolder path: String, orLink isLink: Bool = false) -> Problem? {
+    private func examine(
+        _ name: String, orLink isLink: Bool = false, _ found: inout UnusableFolders
+    ) throws(Failure) {
+        guard !found.names.contains(where: { name.utf8.starts(with: "\($0)/".utf8) }) else {
+            return
+        }
+        let path = "\(state.folder)/\(name)"
         do throws(SystemError) {
-            _ = try FileDescriptor.open(path, .folder)
-            return nil
-        } catch { return problem(ofFolder: path, error, orLink: isLink) }
+            return try Files.checkFolder(path)
+        } catch {
+            switch error.errno {
+            case .noAccess: found.closed.append((name, error.errno.name))
+            case .notDirectory, .loop: found.replaced.append(problem(ofFolder: path, error))
+            case .noEntry where isLink: found.replaced.append(problem(ofFolder: path, error))
+            case .noEntry: return
+            default: throw error.failure
+            }
+            found.names.append(name)
+        }
     }
 
-    /// `nil` unless the error says that the path is not a folder.
-    private func problem(
-        ofFolder path: String, _ error: SystemError, orLink isLink: Bool = false
-    ) -> Problem? {
-        let isMissing = isLink && error.errno == .noEntry
-        guard isMissing || [.notDirectory, .loop].contains(error.errno) else { return nil }
-        return Problem(
+    private func problem(ofFolder path: String, _ error: SystemError) -> Problem {
+        Problem(
             "no folder",
             error.errno == .notDirectory
                 ? "\(path) should be a folder, but is something else."
@@ -368,8 +393,12 @@ package struct Examination {
     }
 
     /// One problem for each remedy, so that no action is for another fault.
-    private func unusable() throws(Failure) -> [Problem] {
-        let files = try state.unusable()
+    ///
+    /// - Parameter closed: folders without access, which no program may have met yet.
+    private func unusable(_ closed: [(name: String, reason: String)]) throws(Failure) -> [Problem] {
+        let files =
+            try closed
+            + state.unusable().filter { file in !closed.contains { $0.name == file.name } }
         return Remedy.all.compactMap { (remedy) in
             let names = files.filter { Remedy(cause: $0.reason) == remedy }
                 .map { "\($0.name) (\($0.reason))" }

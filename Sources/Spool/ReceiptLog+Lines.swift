@@ -68,9 +68,7 @@ extension ReceiptLog {
             for id in delivery.hides { append(ended, ofMessage: id, delivery, in: file) }
         }
         line.add("n", delivery.number)
-        if attempt.outcome != nil, let kind = file.notification.receiptKind {
-            line.add("kind", text: kind)
-        }
+        if let kind = file.notification.receiptKind { line.add("kind", text: kind) }
         line.add(attempt, of: delivery, in: file, isRepeat: isRepeat, isInDoubt: isInDoubt)
         append(line.end())
     }

@@ -40,15 +40,14 @@ package struct Keys {
         return key.map { Listed(id: firstDigits(16, of: Self.hash(text)), key: $0) }
     }
 
-    /// - Parameter limit: how many keys the owner may have, this one included; `nil` for a key that replaces
-    ///   another.
+    /// - Parameter limit: how many keys the owner may have, this one included.
     private func add(
-        _ text: String, for owner: PlayerID, description: String, at time: Timestamp, limit: Int?
+        _ text: String, for owner: PlayerID, description: String, at time: Timestamp, limit: Int
     ) throws(Failure) -> Key? {
         let hash = Self.hash(text)
         return try state.users[owner].update { (document) throws(Failure) in
             let isListed = document.keys.contains(hash)
-            if let limit, !isListed, try list(document.keys, of: owner).count >= limit {
+            if !isListed, try list(document.keys, of: owner).count >= limit {
                 throw .refused(
                     .conflict,
                     "this user has as many API keys as allowed (\(limit)); revoke one first")
@@ -131,14 +130,29 @@ package struct Keys {
     package func rotate(
         _ text: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> (text: String, description: String) {
-        let hash = Self.hash(text)
-        let description = try state.keyDocuments[DocumentName(hash: hash)].read()?.description ?? ""
+        let old = Self.hash(text)
+        let description = try state.keyDocuments[DocumentName(hash: old)].read()?.description ?? ""
         let new = hex(try randomBytes(32))
-        _ = try add(new, for: owner, description: description, at: time, limit: nil)
-        guard try revoke(hash: hash, of: owner, at: time) else {
-            // Another request rotated or revoked it meanwhile: one key must not become two.
-            _ = try revoke(hash: Self.hash(new), of: owner, at: time)
-            throw .refused(.unauthenticated, "Invalid API key")
+        // Under the user's lock: a user who is busy keeps the key that works.
+        try state.users[owner].update { (document) throws(Failure) in
+            try state.keyDocuments[DocumentName(hash: Self.hash(new))].update { key in
+                key.owner = owner.description
+                key.description = description
+                key.created = time
+            }
+            do throws(Failure) {
+                // Another request may have rotated or revoked it meanwhile: one key must not become two.
+                guard try end(old, of: owner, at: time) else {
+                    throw .refused(.unauthenticated, "Invalid API key")
+                }
+            } catch {
+                // Nobody has the new one.
+                do throws(Failure) { _ = try end(Self.hash(new), of: owner, at: time) } catch {}
+                throw error
+            }
+            document.keys.removeAll { $0 == old }
+            document.keys.append(Self.hash(new))
+            document.isErasing = false
         }
         return (new, description)
     }
@@ -147,13 +161,19 @@ package struct Keys {
     private func revoke(
         hash: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
-        let ended = try state.keyDocuments[DocumentName(hash: hash)].update { key in
+        let ended = try end(hash, of: owner, at: time)
+        try state.users[owner].update { $0.keys.removeAll { $0 == hash } }
+        return ended
+    }
+
+    private func end(
+        _ hash: String, of owner: PlayerID, at time: Timestamp
+    ) throws(Failure) -> Bool {
+        try state.keyDocuments[DocumentName(hash: hash)].update { key in
             guard key.revoked == nil, key.owner == owner.description else { return false }
             key.revoked = time
             return true
         }
-        try state.users[owner].update { $0.keys.removeAll { $0 == hash } }
-        return ended
     }
 
     private static func hash(_ text: String) -> String { hex(SHA256.hash(Array(text.utf8))) }

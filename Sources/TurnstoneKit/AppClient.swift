@@ -11,6 +11,8 @@ public struct AppClient: Sendable {
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
+    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
+    ///     thread.
     ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws
     ///     is ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
     public init(
@@ -24,7 +26,6 @@ public struct AppClient: Sendable {
     }
 
     private struct Envelope<Value: Decodable>: Decodable { let data: Value }
-    private struct Registration: Decodable { let id: String }
 
     /// Registers a device for the user alone, or renews its registration. Call it at each start of the app.
     ///
@@ -33,7 +34,10 @@ public struct AppClient: Sendable {
     ///   - appVersion: at most 256 bytes.
     ///   - model: such as `iPhone15,2`, at most 128 bytes as `system` is.
     ///   - system: such as `iOS 19.1`.
-    ///   - profile: changes what is known of the user, as ``changeProfile(_:)`` does.
+    ///   - profile: changes what is known of the user after the registration, as ``changeProfile(_:)`` does. If that is
+    ///     refused, it throws although the device is registered: ``TurnstoneError/conflict(_:)`` if another user has
+    ///     one of the aliases, ``TurnstoneError/refused(status:_:)`` with 422 if there would be too many,
+    ///     ``TurnstoneError/later(after:_:)`` if the store is busy.
     @discardableResult
     public func register(
         _ token: PushToken, name: String? = nil, appVersion: String? = nil, model: String? = nil,
@@ -45,9 +49,43 @@ public struct AppClient: Sendable {
         body["model"] = model.map { .string($0) }
         body["os"] = system.map { .string($0) }
         body["profile"] = profile.map { .object($0) }
-        return try await connection.value(
+        let device = try await connection.value(
             "POST", "api/devices/register", as: Envelope<RegisteredDevice>.self, body: body
         ).data
+        try Registration.check(device.id)
+        return device
+    }
+
+    /// Registers a device as ``register(_:name:appVersion:model:system:profile:)`` does, with what that one does not
+    /// take.
+    ///
+    /// - Parameters:
+    ///   - environment: of an Apple device, if it differs from the installation's own. If omitted, the known one
+    ///     stays.
+    ///   - previous: the user's token that this one replaces. The device keeps its name and its notifications.
+    ///   - profile: as for the other call, which may throw although the device is registered.
+    /// - Returns: the device's id.
+    @discardableResult
+    public func registerDevice(
+        _ token: PushToken, environment: APNsEnvironment? = nil,
+        replacing previous: PushToken? = nil, appVersion: String? = nil, model: String? = nil,
+        system: String? = nil, profile: [String: JSONValue]? = nil
+    ) async throws(TurnstoneError) -> String {
+        var body = token.members("token")
+        body["tokenType"] = .string("device")
+        body["environment"] = environment.map { .string($0.rawValue) }
+        if let previous { body.merge(previous.previousMember) { $1 } }
+        body["appVersion"] = appVersion.map { .string($0) }
+        body["model"] = model.map { .string($0) }
+        body["os"] = system.map { .string($0) }
+        body["profile"] = profile.map { .object($0) }
+        return try await register(body)
+    }
+
+    private func register(_ body: [String: JSONValue]) async throws(TurnstoneError) -> String {
+        try await connection.value(
+            "POST", "api/push/register", as: Registration.self, body: body
+        ).knownID()
     }
 
     /// The user's devices, the most recently registered first.
@@ -81,9 +119,7 @@ public struct AppClient: Sendable {
         body["sessionId"] = session.map { .string($0) }
         body["previousToken"] = previous.map { .string(PushToken.apple($0).text) }
         body["environment"] = environment.map { .string($0.rawValue) }
-        return try await connection.value(
-            "POST", "api/push/register", as: Registration.self, body: body
-        ).id
+        return try await register(body)
     }
 
     /// Registers the token with which a backend starts Live Activities (ActivityKit's push-to-start token).
@@ -97,9 +133,7 @@ public struct AppClient: Sendable {
         body["tokenType"] = .string("live_activity_start")
         body["attributesType"] = .string(attributesType)
         body["environment"] = environment.map { .string($0.rawValue) }
-        return try await connection.value(
-            "POST", "api/push/register", as: Registration.self, body: body
-        ).id
+        return try await register(body)
     }
 
     /// Removes a token of the user's, whatever its kind, by the id that its registration answered.
@@ -115,8 +149,17 @@ public struct AppClient: Sendable {
             public let registeredAt: Date
         }
 
+        /// A device that pushes can reach.
+        public struct Device: Decodable, Hashable, Sendable, Identifiable {
+            public let id: String
+            /// `ios`, `android` or `web`.
+            public let platform: String
+        }
+
         /// An app that reads `false` should register its token again.
         public let deviceTokenRegistered: Bool
+        /// The user's devices, without those that a push service has rejected. Nil: an older installation.
+        public let devices: [Device]?
         public let liveActivityTokens: [Activity]
     }
 
@@ -124,12 +167,11 @@ public struct AppClient: Sendable {
         try await connection.value("GET", "api/push/status")
     }
 
-    private struct Configuration: Decodable { let vapid_public_key: String }
-
     /// The key with which a page subscribes a browser to Web Push: `applicationServerKey`, in base64url.
+    ///
+    /// - Throws: ``TurnstoneError/notFound(_:)`` if the installation does not reach browsers.
     public func webPushKey() async throws(TurnstoneError) -> String {
-        try await connection.value("GET", "api/push/config", as: Configuration.self)
-            .vapid_public_key
+        try await connection.webPushKey()
     }
 
     private struct Badge: Decodable { let badge: Int }
@@ -149,7 +191,7 @@ public struct AppClient: Sendable {
         try await change(.int(Int64(number)), device)
     }
 
-    /// Adds to the number on the icon; it stays between 0 and 999,999.
+    /// Adds to the number on the icon, which stays between 0 and 999,999. A change beyond ±999,999 is refused.
     @discardableResult
     public func changeBadge(by change: Int, from device: String? = nil) async throws(TurnstoneError)
         -> Int
@@ -179,7 +221,7 @@ public struct AppClient: Sendable {
 
     /// The user's properties, as `GET /api/profile` describes it.
     public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.profile()
+        try await connection.profile().members
     }
 
     /// Changes what is known of the user: only the members that are named, and `.null` removes a value.
@@ -191,7 +233,23 @@ public struct AppClient: Sendable {
     public func changeProfile(
         _ changes: [String: JSONValue]
     ) async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.changeProfile(changes)
+        try await connection.changeProfile(changes).members
+    }
+
+    /// The same as ``profile()``, with the state for a change that must not undo another one.
+    public func taggedProfile() async throws(TurnstoneError) -> Profile {
+        try await connection.profile()
+    }
+
+    /// Changes what is known of the user, if nothing has changed it since it was read.
+    ///
+    /// - Throws: ``TurnstoneError/changed(_:)`` if something has, also the registration of another device: read it
+    ///   again.
+    @discardableResult
+    public func changeProfile(
+        _ changes: [String: JSONValue], since profile: Profile
+    ) async throws(TurnstoneError) -> Profile {
+        try await connection.changeProfile(changes, since: profile)
     }
 
     /// What became of the user's notifications of the last 30 days, newest first.

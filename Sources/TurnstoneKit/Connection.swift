@@ -15,23 +15,31 @@ struct Connection: Sendable {
 
     /// Sends a request, and repeats it as `patience` allows.
     ///
+    /// A 429 or 503 counts as the installation's own if its body is JSON with `error`. A proxy that answers so is
+    /// taken for the installation.
+    ///
     /// - Parameters:
     ///   - path: below the address, of percent-encoded parts, without a slash in front.
     ///   - body: what is sent as JSON.
-    /// - Returns: the answer, with a status of 200 to 299.
+    ///   - once: whether the installation may have done a part of it before its 503, which must not be done twice.
+    ///     Only a 429 is followed by a repetition then.
+    ///   - isAnswer: whether an answer with another status is no refusal.
+    /// - Returns: the answer, with a status of 200 to 299 or as `isAnswer` says.
     func send(
         _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil,
-        headers: [String: String] = [:]
+        headers: [String: String] = [:], once: Bool = false,
+        accepting isAnswer: (HTTPAnswer) -> Bool = { _ in false }
     ) async throws(TurnstoneError) -> HTTPAnswer {
         let request = try await request(method, path, body, headers)
         var attempt = 1
         while true {
             let answer = try await answer(to: request)
-            if (200..<300).contains(answer.status) { return answer }
+            if (200..<300).contains(answer.status) || isAnswer(answer) { return answer }
             let error = Self.error(answer)
-            // Of the installation itself it is known that nothing was done. A proxy may say the same after it
-            // has passed the request on.
+            // The installation has done nothing, or a part that a repetition completes. A proxy may refuse a
+            // request after it has passed it on.
             guard case .later(let pause, _) = error, method == "GET" || Self.isOwnRefusal(answer),
+                !once || answer.status == 429,
                 attempt < patience.attempts, (pause ?? .seconds(1)) <= patience.longestPause
             else { throw error }
             do { try await patience.sleep(pause ?? .seconds(1)) } catch { throw .cancelled }
@@ -42,9 +50,10 @@ struct Connection: Sendable {
     /// The same, and reads the answer.
     func value<Value: Decodable>(
         _ method: String, _ path: String, as type: Value.Type = Value.self,
-        body: (any Encodable & Sendable)? = nil, headers: [String: String] = [:]
+        body: (any Encodable & Sendable)? = nil, headers: [String: String] = [:],
+        once: Bool = false
     ) async throws(TurnstoneError) -> Value {
-        try Self.read(try await send(method, path, body: body, headers: headers))
+        try Self.read(try await send(method, path, body: body, headers: headers, once: once))
     }
 
     static func read<Value: Decodable>(
@@ -76,20 +85,6 @@ struct Connection: Sendable {
         return answer
     }
 
-    /// Sends a request a single time.
-    ///
-    /// - Parameter statuses: of the answers that are no refusals.
-    func once(
-        _ method: String, _ path: String, accepting statuses: [Int]
-    ) async throws(TurnstoneError) -> HTTPAnswer {
-        let request = try await request(method, path, nil, [:])
-        let answer = try await answer(to: request)
-        guard statuses.contains(answer.status) else {
-            throw Self.error(answer)
-        }
-        return answer
-    }
-
     private func request(
         _ method: String, _ path: String, _ body: (any Encodable & Sendable)?,
         _ headers: [String: String]
@@ -97,6 +92,12 @@ struct Connection: Sendable {
         var request = HTTPRequest(method: method, url: try url(of: path), headers: headers)
         if let body {
             request.headers["Content-Type"] = "application/json"
+            // The encoder would need the thread's whole stack for some thousands of levels.
+            if let members = body as? [String: JSONValue], JSONValue.object(members).isTooDeep {
+                throw .invalid(
+                    "more than \(JSONValue.maximalDepth) levels of arrays and objects cannot be sent"
+                )
+            }
             do { request.body = try Self.encoder.encode(body) } catch {
                 // Without the value: Foundation cannot describe each date.
                 guard case EncodingError.invalidValue(_, let context) = error else {
@@ -126,8 +127,11 @@ struct Connection: Sendable {
             let secret =
                 name == "Authorization" ? String(value.drop { $0 != " " }.dropFirst()) : value
             if answer.status >= 300, secret.utf8.count >= 8 {
-                let text = String(decoding: answer.body, as: UTF8.self)
-                answer.body = Data(text.replacingOccurrences(of: secret, with: "…").utf8)
+                var text = String(decoding: answer.body, as: UTF8.self)
+                for spelling in Self.spellings(of: secret) {
+                    text = text.replacingOccurrences(of: spelling, with: "…")
+                }
+                answer.body = Data(text.utf8)
             }
             return answer
         } catch is CancellationError {
@@ -138,6 +142,19 @@ struct Connection: Sendable {
             if Task.isCancelled || (error as? URLError)?.code == .cancelled { throw .cancelled }
             throw .unreachable("\(address): \(error.localizedDescription)")
         }
+    }
+
+    /// A text as it is, and as JSON has it between quotation marks, where each slash may have a backslash.
+    private static func spellings(of text: String) -> Set<String> {
+        let formats: [JSONEncoder.OutputFormatting] = [[], .withoutEscapingSlashes]
+        let escaped = formats.compactMap { format in
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = format
+            return (try? encoder.encode(text)).map {
+                String(String(decoding: $0, as: UTF8.self).dropFirst().dropLast())
+            }
+        }
+        return Set(escaped + [text])
     }
 
     private func url(of path: String) throws(TurnstoneError) -> URL {

@@ -9,6 +9,9 @@
     /// It follows no redirect, because the keys would go with it, answers no challenge, and keeps no cookies.
     /// Debian's libcurl looks up names in a thread that it cannot end: while a look-up that has timed out goes on,
     /// the other exchanges of the same transport wait for it.
+    ///
+    /// From its first exchange on, each transport has a thread and three descriptors: two, and one for each
+    /// connection, of which there are at most 16 to a host. A program with many clients gives them the same transport.
     public struct CurlTransport: Transport {
         private let session: CurlSession
         private let timeout: Double
@@ -48,29 +51,23 @@
         private static let connectionsPerHost = 16
 
         private let lock = NSLock()
-        private let multi: UnsafeMutableRawPointer?
         // These are under the lock.
+        /// Nil before the first exchange: a transport that is not used costs nothing.
+        private var multi: UnsafeMutableRawPointer?
         private var new: [CurlExchange] = []
         private var cancelled: [CurlExchange] = []
-        private var isRunning = false
         private var isOver = false
         /// The loop's own, by their handles.
         private var going: [UnsafeMutableRawPointer: CurlExchange] = [:]
 
-        init() {
-            multi = Self.isReady ? curl_multi_init() : nil
-            _ = ccurl_multi_setopt_long(
-                multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHost)
-        }
-
         func begin(_ exchange: CurlExchange) {
-            let needsThread = lock.withLock {
+            let isTaken = lock.withLock {
+                guard start() else { return false }
                 new.append(exchange)
                 curl_multi_wakeup(multi)
-                defer { isRunning = true }
-                return !isRunning
+                return true
             }
-            if needsThread { Thread.detachNewThread { self.run() } }
+            if !isTaken { exchange.end(.failure(Obstacle("libcurl cannot be initialised"))) }
         }
 
         func cancel(_ exchange: CurlExchange) {
@@ -81,16 +78,28 @@
         }
 
         func end() {
-            let isRunning = lock.withLock {
+            lock.withLock {
                 isOver = true
                 curl_multi_wakeup(multi)
-                return self.isRunning
             }
-            if !isRunning { curl_multi_cleanup(multi) }
+        }
+
+        /// Starts the thread unless it runs. False: libcurl cannot be used.
+        private func start() -> Bool {
+            guard multi == nil else { return true }
+            guard Self.isReady, let multi = curl_multi_init() else { return false }
+            _ = ccurl_multi_setopt_long(
+                multi, CURLMOPT_MAX_HOST_CONNECTIONS, Self.connectionsPerHost)
+            self.multi = multi
+            Thread.detachNewThread { self.run() }
+            return true
         }
 
         private func run() {
-            while takeOrders() {
+            guard let multi = lock.withLock({ multi }) else { return }
+            // A handle that was made while descriptors were short has nothing that wakes it.
+            let isWakeable = curl_multi_wakeup(multi) == CURLM_OK
+            while takeOrders(multi), isWakeable || !giveUp() {
                 var count: Int32 = 0
                 curl_multi_perform(multi, &count)
                 while let message = curl_multi_info_read(multi, &count) {
@@ -98,17 +107,27 @@
                         let easy = message.pointee.easy_handle
                     else { continue }
                     let code = ccurl_message_result(message)
-                    remove(easy)?.end(code)
+                    remove(easy, from: multi)?.end(code)
                 }
-                if curl_multi_poll(multi, nil, 0, 60_000, nil) != CURLM_OK {
+                let milliseconds: Int32 = isWakeable ? 60_000 : 50
+                if curl_multi_poll(multi, nil, 0, milliseconds, nil) != CURLM_OK {
                     Thread.sleep(forTimeInterval: 0.1)
                 }
             }
             curl_multi_cleanup(multi)
         }
 
+        /// Forgets the handle if nothing goes on, and says so: the next exchange gets another one.
+        private func giveUp() -> Bool {
+            lock.withLock {
+                guard going.isEmpty, new.isEmpty, cancelled.isEmpty else { return false }
+                multi = nil
+                return true
+            }
+        }
+
         /// Begins and cancels exchanges. False: there will be no more.
-        private func takeOrders() -> Bool {
+        private func takeOrders(_ multi: UnsafeMutableRawPointer) -> Bool {
             let (new, cancelled, isOver) = lock.withLock {
                 defer { (self.new, self.cancelled) = ([], []) }
                 return (self.new, self.cancelled, self.isOver)
@@ -121,12 +140,14 @@
                 going[exchange.easy] = exchange
             }
             for exchange in cancelled {
-                remove(exchange.easy)?.end(.failure(CancellationError()))
+                remove(exchange.easy, from: multi)?.end(.failure(CancellationError()))
             }
             return !isOver
         }
 
-        private func remove(_ easy: UnsafeMutableRawPointer) -> CurlExchange? {
+        private func remove(
+            _ easy: UnsafeMutableRawPointer, from multi: UnsafeMutableRawPointer
+        ) -> CurlExchange? {
             guard let exchange = going.removeValue(forKey: easy) else { return nil }
             curl_multi_remove_handle(multi, easy)
             return exchange
@@ -142,6 +163,8 @@
         private var headers: UnsafeMutablePointer<curl_slist>?
         private var body = Data()
         private var headLength = 0
+        /// Whether the empty line came that ends the newest head: others may precede it, such as a 100.
+        private var isHeadWhole = false
         private let timeout: Double
 
         init(_ request: HTTPRequest, timeout: Double) throws {
@@ -166,6 +189,16 @@
             set(CURLOPT_URL, request.url.absoluteString)
             set(CURLOPT_PROTOCOLS_STR, "http,https")
             set(CURLOPT_NOSIGNAL, 1)  // it sends with MSG_NOSIGNAL
+            // Without https the host is this machine. A proxy of the environment would get the key, and ask a
+            // machine of its own.
+            if request.url.scheme?.lowercased() == "http" { set(CURLOPT_NOPROXY, "*") }
+            // libcurl sends a request again by itself if a connection that was used before is closed before any byte
+            // of the answer, although the request may have been done. By HTTP/2, a connection that is new may be
+            // shared, and counts as used then.
+            if !["GET", "HEAD"].contains(request.method) {
+                set(CURLOPT_FRESH_CONNECT, 1)
+                set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+            }
             // 0 would be no limit.
             set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout, 86_400) * 1000)))
             // One of these without a body says so: some proxies ask for the length.
@@ -188,11 +221,11 @@
                 return exchange.take(UnsafeRawBufferPointer(start: bytes, count: count)) ? count : 0
             }
             _ = ccurl_setopt_pointer(easy, CURLOPT_HEADERDATA, this)
-            _ = ccurl_setopt_write(easy, CURLOPT_HEADERFUNCTION) { _, _, count, this in
-                guard let this else { return 0 }
+            _ = ccurl_setopt_write(easy, CURLOPT_HEADERFUNCTION) { bytes, _, count, this in
+                guard let bytes, let this else { return 0 }
                 let exchange = Unmanaged<CurlExchange>.fromOpaque(this).takeUnretainedValue()
-                exchange.headLength += count
-                return exchange.headLength <= CurlExchange.longestHead ? count : 0
+                let line = UnsafeRawBufferPointer(start: bytes, count: count)
+                return exchange.takeHead(line) ? count : 0
             }
         }
 
@@ -215,9 +248,26 @@
             return true
         }
 
+        /// Takes a line of a head, or of what follows a body in chunks.
+        private func takeHead(_ line: UnsafeRawBufferPointer) -> Bool {
+            if line.starts(with: "HTTP/".utf8) {
+                isHeadWhole = false
+            } else if line.allSatisfy({ $0 == 13 || $0 == 10 }) {
+                isHeadWhole = true
+            }
+            headLength += line.count
+            return headLength <= Self.longestHead
+        }
+
         func end(_ code: CURLcode) {
             switch code {
-            case CURLE_OK: end(.success(answer))
+            case CURLE_OK:
+                let answer = answer
+                // libcurl takes a head that is cut for a whole one.
+                guard isHeadWhole, answer.status >= 200 else {
+                    return end(.failure(Obstacle("the answer was cut")))
+                }
+                end(.success(answer))
             case CURLE_WRITE_ERROR: end(.failure(TurnstoneError.tooLong))
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_HTTP2,
                 CURLE_BAD_CONTENT_ENCODING:
@@ -240,7 +290,9 @@
             var headers: [String: String] = [:]
             var header: UnsafeMutablePointer<curl_header>?
             while let next = curl_easy_nextheader(easy, UInt32(CURLH_HEADER), -1, header) {
-                headers[String(cString: next.pointee.name)] = String(cString: next.pointee.value)
+                let name = String(cString: next.pointee.name).lowercased()
+                // Of several lines the first one counts.
+                if headers[name] == nil { headers[name] = String(cString: next.pointee.value) }
                 header = next
             }
             return HTTPAnswer(status: status, headers: headers, body: body)

@@ -39,6 +39,29 @@ public struct PushToken: Hashable, Sendable {
         case .web(let subscription): ["platform": .string("web"), "subscription": subscription]
         }
     }
+
+    /// The member of a registration that names this token as the one which is replaced.
+    var previousMember: [String: JSONValue] {
+        switch kind {
+        case .apple, .android: ["previousToken": .string(text)]
+        case .web(let subscription): ["previousSubscription": subscription]
+        }
+    }
+}
+
+/// An answer to a registration.
+struct Registration: Decodable {
+    private let id: String
+
+    func knownID() throws(TurnstoneError) -> String {
+        try Self.check(id)
+        return id
+    }
+
+    /// Refuses an id by which nothing can be found again.
+    static func check(_ id: String) throws(TurnstoneError) {
+        guard !id.isEmpty else { throw .unexpected("the answer has no id") }
+    }
 }
 
 /// The gateway of Apple's that a token belongs to. An app that Xcode installs has tokens for `development`.
@@ -56,4 +79,12 @@ public struct RegisteredDevice: Decodable, Hashable, Sendable, Identifiable {
     public let updatedAt: Date?
     /// When a turn notice last reached it. Nil: never, or not known.
     public let reachedAt: Date?
+}
+
+extension Connection {
+    private struct Configuration: Decodable { let vapid_public_key: String }
+
+    func webPushKey() async throws(TurnstoneError) -> String {
+        try await value("GET", "api/push/config", as: Configuration.self).vapid_public_key
+    }
 }

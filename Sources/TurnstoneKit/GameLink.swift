@@ -83,13 +83,17 @@ extension URL {
     }
 
     /// Whether it is a page of `site`, which is in the web: scheme, host and port are the same, and the path begins
-    /// with the site's.
+    /// with the site's. A part of the path that a server or a browser might read as several, or as the way up, makes
+    /// it none.
     func isAt(_ site: URL) -> Bool {
         guard let webOrigin, webOrigin == site.webOrigin else { return false }
         var above = site.pathParts
         if above.last?.isEmpty == true { above.removeLast() }
         let path = pathParts
         return path.starts(with: above)
-            && !path.contains { $0.removingPercentEncoding.map { $0 == ".." } ?? true }
+            && path.allSatisfy { part in
+                guard let text = part.removingPercentEncoding else { return false }
+                return text != ".." && !text.contains { "/\\".contains($0) }
+            }
     }
 }

@@ -39,15 +39,16 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
 }
 
 extension JSONValue: Codable {
-    /// How many levels of arrays and objects are read.
-    private static let maximalDepth = 64
+    /// How many levels of arrays and objects are read and sent.
+    static let maximalDepth = 64
 
+    /// - Throws: `DecodingError` for arrays and objects within 64 others.
     public init(from decoder: any Decoder) throws {
         // A thread's stack is small, and each level takes some kilobytes of it.
-        guard decoder.codingPath.count < Self.maximalDepth else {
-            throw DecodingError.dataCorrupted(
-                .init(codingPath: [], debugDescription: "more than \(Self.maximalDepth) levels"))
-        }
+        let isTooDeep = DecodingError.dataCorrupted(
+            .init(codingPath: [], debugDescription: "more than \(Self.maximalDepth) levels"))
+        let depth = decoder.codingPath.count
+        guard depth <= Self.maximalDepth else { throw isTooDeep }
         let container = try decoder.singleValueContainer()
         self =
             if container.decodeNil() {
@@ -60,6 +61,8 @@ extension JSONValue: Codable {
                 .double(value)
             } else if let value = try? container.decode(String.self) {
                 .string(value)
+            } else if depth == Self.maximalDepth {
+                throw isTooDeep
             } else if let value = try? container.decode([JSONValue].self) {
                 .array(value)
             } else {
@@ -82,19 +85,37 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue {
+    /// Whether there are arrays or objects within 64 others. It looks no deeper.
+    var isTooDeep: Bool { isDeeper(than: Self.maximalDepth) }
+
+    private func isDeeper(than levels: Int) -> Bool {
+        switch self {
+        case .array(let values):
+            levels == 0 || values.contains { $0.isDeeper(than: levels - 1) }
+        case .object(let members):
+            levels == 0 || members.values.contains { $0.isDeeper(than: levels - 1) }
+        default: false
+        }
+    }
+}
+
+extension JSONValue {
     /// The value of a property list or of `JSONSerialization`; nil if it is not a JSON value. A member of an
     /// object that is none is left out; an array with one is none itself.
     ///
     /// A number that was a JSON boolean is a `.bool`: on Apple's systems both arrive as `NSNumber`.
-    init?(_ value: Any, depth: Int = 0) {
-        guard depth < Self.maximalDepth else { return nil }
+    ///
+    /// - Parameter depth: how many levels the value is in. Arrays and objects within 64 others are nil.
+    init?(_ value: Any, depth: Int) {
         switch value {
         // First: on Linux, a cast of these to something else converts all levels in them, and needs their stack.
         case let value as [Any]:
+            guard depth < Self.maximalDepth else { return nil }
             let members = value.compactMap { JSONValue($0, depth: depth + 1) }
             guard members.count == value.count else { return nil }
             self = .array(members)
         case let value as [AnyHashable: Any]:
+            guard depth < Self.maximalDepth else { return nil }
             var members: [String: JSONValue] = [:]
             for (name, value) in value {
                 if let name = name as? String { members[name] = JSONValue(value, depth: depth + 1) }

@@ -13,6 +13,14 @@ public struct KnownUser: Decodable, Hashable, Sendable, Identifiable {
         public let tokenType: String
         public let environment: APNsEnvironment?
         public let appVersion: String?
+        /// Such as `iPhone15,2`.
+        public let model: String?
+        /// Such as `iOS 19.1`.
+        public let os: String?
+        /// Whether it gets pushes: `false` in the profile's `devices` stops all.
+        public var isEnabled: Bool { enabled ?? true }
+        /// It is sent only if it is `false`.
+        private let enabled: Bool?
         /// Nothing has been pushed to it since then.
         public let quarantinedAt: Date?
     }
@@ -26,6 +34,13 @@ public struct KnownUser: Decodable, Hashable, Sendable, Identifiable {
     public let badge: Int
     /// How many API keys there are.
     public let apiKeys: Int
+    /// The state of the profile that was read. A change since this one fails with ``TurnstoneError/changed(_:)`` if the
+    /// profile has changed. Nil: the answer did not say it.
+    public internal(set) var tag: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, devices, preferences, profile, badge, apiKeys
+    }
 }
 
 /// How much an erasure removed.
@@ -35,4 +50,21 @@ public struct Erasure: Decodable, Hashable, Sendable {
     public let pushes: Int
     public let receipts: Int
     public let files: Int
+    /// Files and folders that could not be read, so that they may still name the user. The log and ``Health`` list
+    /// them: repair or remove them, and erase the user again.
+    public let unreadable: Int
+
+    private enum CodingKeys: String, CodingKey {
+        case devices, apiKeys, pushes, receipts, files, unreadable
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        devices = try container.decode(Int.self, forKey: .devices)
+        apiKeys = try container.decode(Int.self, forKey: .apiKeys)
+        pushes = try container.decode(Int.self, forKey: .pushes)
+        receipts = try container.decode(Int.self, forKey: .receipts)
+        files = try container.decode(Int.self, forKey: .files)
+        unreadable = try container.decodeIfPresent(Int.self, forKey: .unreadable) ?? 0
+    }
 }

@@ -105,6 +105,10 @@ extension ServerClient {
 
     /// Makes a broadcast channel.
     ///
+    /// It is not repeated after a 503: APNs may have made a channel whose answer was lost. After a
+    /// ``TurnstoneError/later(after:_:)`` or ``TurnstoneError/unreachable(_:)``, look whether ``channels(in:)`` has one
+    /// more.
+    ///
     /// - Parameters:
     ///   - keepsNewest: whether APNs keeps the newest update for devices that come later.
     ///   - environment: if it differs from the installation's own.
@@ -115,7 +119,7 @@ extension ServerClient {
             "messageStoragePolicy": .string(keepsNewest ? "newest" : "none")
         ]
         body["environment"] = environment.map { .string($0.rawValue) }
-        return try await connection.value("POST", "api/push/channels", body: body)
+        return try await connection.value("POST", "api/push/channels", body: body, once: true)
     }
 
     private struct Channels: Decodable { let channels: [String] }

@@ -97,8 +97,20 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
     public let kind: String
     public let acceptedAt: Date
     public let sendAfter: Date?
+    /// `timezone` or `last-active`, if each user gets it at a moment of the user's own.
+    public let delayedOption: String?
+    /// That moment on the user's clock, such as `09:00`.
+    public let deliveryTimeOfDay: String?
+    /// How many pushes leave in a minute at most, if there is a limit.
+    public let throttlePerMinute: Int?
     /// How many devices have each outcome, wait or are skipped.
     public let counts: [String: Int]
+    /// The users whose documents were busy when it was accepted: they do not get it.
+    public var later: [String] { busy ?? [] }
+    private let busy: [String]?
+    /// The users whose documents are damaged.
+    public var failed: [String] { damaged ?? [] }
+    private let damaged: [String]?
     /// At most 10,000. The others are only counted.
     public let devices: [Device]
     /// How many are not listed.
@@ -106,7 +118,10 @@ public struct MessageReport: Decodable, Hashable, Sendable, Identifiable {
     private let unlisted: Int?
 
     private enum CodingKeys: String, CodingKey {
-        case id, state, kind, acceptedAt, sendAfter, counts, devices
+        case id, state, kind, acceptedAt, sendAfter, delayedOption, deliveryTimeOfDay
+        case throttlePerMinute, counts, devices
+        case busy = "later"
+        case damaged = "failed"
         case unlisted = "omitted"
     }
 }

@@ -3,7 +3,9 @@ import Foundation
 /// How long a request may be repeated after 429 and 503.
 ///
 /// A request whose answer was lost is never repeated: it may have been done. Nor is one that changes something,
-/// if the 429 or 503 is not the installation's own.
+/// if the 429 or 503 is not the installation's own: JSON with `error`. (A proxy that answers so is taken for the
+/// installation.) After a 503, ``ServerClient/makeChannel(keepsNewest:in:)`` and ``PlayerClient/rotateKey()`` are
+/// not repeated either: a part of them may have been done.
 public struct Patience: Sendable {
     /// How often a request is sent at most: 1 and less mean no repetitions.
     public var attempts: Int

@@ -16,6 +16,8 @@ public struct PlayerClient: Sendable {
     ///   - base: the installation's address, with the prefix under which it is mounted.
     ///   - player: the player's number on Online-Go.com.
     ///   - key: the player's API key.
+    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
+    ///     thread.
     public init(
         at base: URL, player: String, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
@@ -68,8 +70,6 @@ public struct PlayerClient: Sendable {
         return try made.key()
     }
 
-    private struct Registration: Decodable { let id: String }
-
     /// Registers a device for the player, or renews its registration. Call it at each start of the app.
     ///
     /// - Parameters:
@@ -84,7 +84,8 @@ public struct PlayerClient: Sendable {
         body["device_name"] = name.map { .string($0) }
         body["user_id"] = .string(player)
         body["environment"] = environment.map { .string($0.rawValue) }
-        return try await connection.value("POST", "register", as: Registration.self, body: body).id
+        return try await connection.value("POST", "register", as: Registration.self, body: body)
+            .knownID()
     }
 
     /// Removes a device of the player by its id or its token, for instance when the player signs out.
@@ -99,6 +100,13 @@ public struct PlayerClient: Sendable {
     /// The player's devices, the most recently registered first.
     public func devices() async throws(TurnstoneError) -> [RegisteredDevice] {
         try await connection.value("GET", "api/devices", as: Devices.self).data
+    }
+
+    /// The key with which a page subscribes a browser to Web Push: `applicationServerKey`, in base64url.
+    ///
+    /// - Throws: ``TurnstoneError/notFound(_:)`` if the installation does not reach browsers.
+    public func webPushKey() async throws(TurnstoneError) -> String {
+        try await connection.webPushKey()
     }
 
     /// A player's active games by whose turn it is, as numbers.
@@ -185,8 +193,11 @@ public struct PlayerClient: Sendable {
 
     /// Replaces this client's key, which stops working at once: make another client with the new one. If the
     /// answer is lost, the player needs a new key from the operator.
+    ///
+    /// It is not repeated after a 503: a new key that nobody has may be left. ``keys()`` says whether this client's
+    /// key still works.
     public func rotateKey() async throws(TurnstoneError) -> String {
-        try await connection.value("POST", "rotate-api-key", as: NewKey.self).key()
+        try await connection.value("POST", "rotate-api-key", as: NewKey.self, once: true).key()
     }
 
     public func preferences() async throws(TurnstoneError) -> NotificationPreferences {
@@ -205,7 +216,7 @@ public struct PlayerClient: Sendable {
 
     /// The player's language and other properties, as `GET /api/profile` describes it.
     public func profile() async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.profile()
+        try await connection.profile().members
     }
 
     /// Changes what is known of the player: only the members that are named, and `.null` removes a value.
@@ -214,7 +225,23 @@ public struct PlayerClient: Sendable {
     public func changeProfile(
         _ changes: [String: JSONValue]
     ) async throws(TurnstoneError) -> [String: JSONValue] {
-        try await connection.changeProfile(changes)
+        try await connection.changeProfile(changes).members
+    }
+
+    /// The same as ``profile()``, with the state for a change that must not undo another one.
+    public func taggedProfile() async throws(TurnstoneError) -> Profile {
+        try await connection.profile()
+    }
+
+    /// Changes what is known of the player, if nothing has changed it since it was read.
+    ///
+    /// - Throws: ``TurnstoneError/changed(_:)`` if something has, also the registration of another device: read it
+    ///   again.
+    @discardableResult
+    public func changeProfile(
+        _ changes: [String: JSONValue], since profile: Profile
+    ) async throws(TurnstoneError) -> Profile {
+        try await connection.changeProfile(changes, since: profile)
     }
 
     /// What became of the player's notifications of the last 30 days, newest first.

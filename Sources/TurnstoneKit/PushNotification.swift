@@ -19,7 +19,8 @@ public struct PushNotification: Hashable, Sendable {
     public init(userInfo: [AnyHashable: Any]) {
         var data: [String: JSONValue] = [:]
         for (name, value) in userInfo {
-            guard let name = name as? String, let value = JSONValue(value) else { continue }
+            guard let name = name as? String, let value = JSONValue(value, depth: 1)
+            else { continue }
             data[name] = value
         }
         self.init(members: data)

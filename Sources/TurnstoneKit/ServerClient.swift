@@ -15,6 +15,8 @@ public struct ServerClient: Sendable {
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
     ///   - key: one of the installation's `TURNSTONE_SERVER_KEY`.
+    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
+    ///     thread.
     public init(
         at base: URL, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
@@ -104,10 +106,14 @@ public struct ServerClient: Sendable {
     ///
     /// - Throws: ``TurnstoneError/notFound(_:)`` if it knows nobody of this id.
     public func user(_ id: String) async throws(TurnstoneError) -> KnownUser {
-        try await connection.value(
-            "GET", "api/users/\(try Connection.encoded(id))", as: UserAnswer.self
-        )
-        .user
+        let path = "api/users/\(try Connection.encoded(id))"
+        return try Self.user(in: try await connection.send("GET", path))
+    }
+
+    private static func user(in answer: HTTPAnswer) throws(TurnstoneError) -> KnownUser {
+        var user = try Connection.read(answer, as: UserAnswer.self).user
+        user.tag = answer.headers["etag"]
+        return user
     }
 
     /// Changes what is known of a user, who need not be known yet: only the members that are named, and
@@ -116,15 +122,24 @@ public struct ServerClient: Sendable {
     /// ```swift
     /// try await client.change("ann", ["tags": .object(["role": .string("admin")])])
     /// ```
+    ///
+    /// - Parameter known: the user as it was read. Nil, or without a ``KnownUser/tag``: whatever is there changes.
+    /// - Throws: ``TurnstoneError/changed(_:)`` if the profile has changed since `known` was read;
+    ///   ``TurnstoneError/conflict(_:)`` if another user has one of the aliases.
     @discardableResult
     public func change(
-        _ user: String, _ changes: [String: JSONValue]
+        _ user: String, _ changes: [String: JSONValue], since known: KnownUser? = nil
     ) async throws(TurnstoneError) -> KnownUser {
         let path = "api/users/\(try Connection.encoded(user))"
-        return try await connection.value("PATCH", path, as: UserAnswer.self, body: changes).user
+        let headers = known?.tag.map { ["If-Match": $0] } ?? [:]
+        return try Self.user(
+            in: try await connection.send("PATCH", path, body: changes, headers: headers))
     }
 
     /// Erases a user everywhere, for instance when the account is closed.
+    ///
+    /// After a 503 it is repeated, and erases what is left. The numbers are those of the last attempt: what an
+    /// earlier one erased is not in them.
     @discardableResult
     public func erase(_ user: String) async throws(TurnstoneError) -> Erasure {
         let path = "api/users/\(try Connection.encoded(user))"

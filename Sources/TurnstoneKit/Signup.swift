@@ -13,6 +13,10 @@ import Foundation
 public struct Signup: Sendable {
     private let connection: Connection
 
+    /// - Parameters:
+    ///   - base: the installation's address, with the prefix under which it is mounted.
+    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
+    ///     thread.
     public init(
         at base: URL, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()

@@ -38,11 +38,13 @@ public struct HTTPAnswer: Sendable {
     public var headers: [String: String]
     public var body: Data
 
+    /// - Parameter headers: in any case. Of names that differ in their case only, the first one of the alphabet
+    ///   counts: capitals come first there.
     public init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
         self.status = status
         self.headers = Dictionary(
-            headers.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first }
-        )
+            headers.sorted { $0.key < $1.key }.map { ($0.key.lowercased(), $0.value) },
+            uniquingKeysWith: { first, _ in first })
         self.body = body
     }
 }
@@ -53,8 +55,12 @@ extension HTTPAnswer {
 }
 
 #if os(Linux)
+    /// What a client sends by unless it is given another transport. Each has a thread and three descriptors once it
+    /// is used, and at most 16 connections to a host. A program with many clients gives them the same one.
     public typealias DefaultTransport = CurlTransport
 #else
+    /// What a client sends by unless it is given another transport. Each has connections of its own. A program with
+    /// many clients gives them the same one.
     public typealias DefaultTransport = URLSessionTransport
 #endif
 

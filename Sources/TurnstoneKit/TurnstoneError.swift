@@ -3,7 +3,7 @@ import Foundation
 /// Why a request brought nothing. Its sentence, where it has one, is the installation's own and in English.
 ///
 /// ```swift
-/// do {
+/// do throws(TurnstoneError) {
 ///     try await client.register(.apple(deviceToken))
 /// } catch .unauthorized {
 ///     signOut()
@@ -24,8 +24,14 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case changed(String)
     /// Another 4xx: the request itself is wrong.
     case refused(status: Int, String)
-    /// 429 or 503, also after the repetitions that ``Patience`` allows. Try again after that time. Nothing was
-    /// done if the sentence is the installation's; a `status 503` came from something between.
+    /// 429 or 503, also after the repetitions that ``Patience`` allows. Try again after that time.
+    ///
+    /// If the sentence is the installation's, nothing was done, but for some calls: a 503 of
+    /// ``ServerClient/makeChannel(keepsNewest:in:)`` may have made a channel, one of ``PlayerClient/rotateKey()`` may
+    /// leave a new key that nobody has, one of ``ServerClient/erase(_:)`` may have erased a part, and one of a
+    /// registration with a profile may have registered the device. A `status 503` came from something between, and
+    /// the request may have been done. So it may if a proxy answers JSON with `error`, which is taken for the
+    /// installation's.
     case later(after: Duration?, String)
     /// Another 5xx: the installation has a problem that its operator must solve.
     case broken(status: Int, String)
@@ -36,7 +42,7 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     /// wants you to sign in, may have answered.
     case unexpected(String)
     /// Nothing was sent, because the call itself is wrong: an id that cannot be in a path, such as an empty one,
-    /// a number that JSON has not, or a key with a line break.
+    /// a number that JSON has not, more than 64 levels of arrays and objects, or a key with a line break.
     case invalid(String)
     /// The task was cancelled.
     case cancelled

@@ -208,6 +208,17 @@ package enum Files {
     /// Whether files can be created in a folder. C: `access(2)`.
     package static func isWritable(_ folder: String) -> Bool { access(folder, W_OK | X_OK) == 0 }
 
+    /// Throws unless there is a folder that this account may list, enter and change. A disk that is mounted
+    /// read-only is no error. C: `access(2)`.
+    package static func checkFolder(_ folder: String) throws(SystemError) {
+        for mode in [R_OK | W_OK | X_OK, R_OK | X_OK] {
+            // The dot is for a folder only.
+            if retried({ access("\(folder)/.", mode) }) == 0 { return }
+            let errno = Errno.current
+            guard errno == .readOnly else { throw SystemError("enter", folder, errno) }
+        }
+    }
+
     /// Whether the file's mode says that it is a program. C: `access(2)`.
     package static func isExecutable(_ path: String) -> Bool {
         access(path, X_OK) == 0

@@ -198,7 +198,7 @@ struct ErrnoTests {
             let isSkipping =
                 said.contains("\"skipped\":") && fixture.request.input.contains("\"devices\"")
                 && fixture.answer?["body"]?.object?["skipped"] == nil
-            // A cancellation stays until a drainer can enter all folders.
+            // A cancellation stays until a drainer can enter all folders and read the file.
             let isPending =
                 isOfOneFile && !said.contains("\"state\":\"cancelled\"")
                 && installation.state.files().keys.contains {
@@ -222,11 +222,11 @@ struct ErrnoTests {
             }
         }
 
-        /// Whether the fault says of a file or folder that this account cannot use it.
+        /// Whether the fault says of a file or folder that this account, or the disk, cannot use it.
         private var isOfOneFile: Bool {
             [
                 "EACCES", "EPERM", "EISDIR", "EINVAL", "ELOOP", "ENXIO", "ENODEV", "ENOTDIR",
-                "EFBIG", "EOVERFLOW", "ESPIPE",
+                "EFBIG", "EOVERFLOW", "ESPIPE", "EIO",
             ]
             .contains(injection?.error)
         }

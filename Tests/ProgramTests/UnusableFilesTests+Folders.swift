@@ -66,6 +66,26 @@ extension UnusableFilesTests {
     }
 
     @Test(
+        "a folder without access is named before a program meets it, and not what is inside",
+        arguments: [
+            "users", "users/49", "tokens", "locks", "locks/users", "watch", "receipts",
+            "messages/2026-11-21", "spool/apns", "spool/apns/cancelled", "spool/apns/series",
+            "spool/apns/ready", "spool/apns/ready/normal", "spool/apns/held/1795262400000",
+            "spool/apns/waiting",
+        ], [0o000, 0o100, 0o400, 0o500] as [mode_t])
+    func closedFolder(folder: String, mode: mode_t) throws {
+        try state.write("", to: "\(folder)/.keep")
+        try state.write("", to: "spool/apns/ready/normal/.keep")
+        try give()
+        chmod("\(state.path)/\(folder)", mode)
+        let body = try health()
+        #expect(body.contains("cannot be used: \(folder) (EACCES)."), "\(body)")
+        #expect(body.contains("chmod -R u+rwX"))
+        chmod("\(state.path)/\(folder)", 0o700)
+        #expect(try !health().contains("EACCES"))
+    }
+
+    @Test(
         "a file in the place of a folder is named, and does not keep a cycle from other players",
         arguments: ["users/49", "looks", "looks/49", "tokens", "messages/2026-11-21", "users"],
         [Fault.fifo, .loop])

@@ -93,6 +93,18 @@ import Unix
         #expect(try keys.list(of: player).map(\.key.description) == ["two"])
     }
 
+    @Test("a rotation that meets a busy key leaves that one, and no other")
+    func busy() throws {
+        let key = try keys.create(for: player, description: "phone", at: time)
+        let file = try #require(scratch.files.first { $0.hasPrefix("keys/") })
+        let lock = try FileDescriptor.open(scratch.lockPath(of: file), .update)
+        #expect(try lock.tryLock())
+        #expect(cause { _ = try keys.rotate(key, of: player, at: time) } == "busy")
+        lock.unlock()
+        #expect(try keys.owner(of: key, at: time) == player)
+        #expect(try keys.list(of: player).count == 1)
+    }
+
     @Test("of several rotations of one key at once, one wins and one key is left")
     func rotations() async throws {
         let key = try keys.create(for: player, description: "phone", at: time)

@@ -171,6 +171,23 @@ import TurnstoneKit
         #expect(history.notifications.first?.outcome != .accepted)
     }
 
+    /// As the example of ``TurnstoneError`` does it.
+    @Test func inAClosureAnErrorIsCaughtByItsCase() async {
+        let script = Script([.init(status: 401, body: Data(#"{"error": "why"}"#.utf8))])
+        let isSignedOut = await Task {
+            do throws(TurnstoneError) {
+                try await script.app().register(.apple(Data([1])))
+                return false
+            } catch .unauthorized {
+                return true
+            } catch {
+                Issue.record("\(error.localizedDescription)")
+                return false
+            }
+        }.value
+        #expect(isSignedOut)
+    }
+
     /// The answer may be lost after the work was done.
     @Test func whatFailsOnTheWayIsNotRepeated() async {
         let script = Script([])

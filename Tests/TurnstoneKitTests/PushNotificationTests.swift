@@ -45,7 +45,10 @@ import TurnstoneKit
         #expect(PushNotification(payload: Data(payload.utf8))?.pageToOpen() == nil)
     }
 
-    @Test(arguments: ["/admin", "/go/../admin", "/go/%2e%2e/admin", "/goo", ""])
+    @Test(arguments: [
+        "/admin", "/go/../admin", "/go/%2e%2e/admin", "/go/..%2fadmin", "/go/..%2Fadmin",
+        "/go/..%5cadmin", "/go/a%2fb", "/go/%5Cadmin", "/go/a/%2e%2E%2fadmin", "/goo", "",
+    ])
     func aPushOpensNothingBesideASitesPath(path: String) throws {
         let site = try #require(URL(string: "https://example.org/go"))
         let push = PushNotification(userInfo: [

@@ -116,7 +116,8 @@ import TurnstoneKit
         }
     }
 
-    @Test(arguments: Kind.allCases) func manyAtOnceKeepTheirAnswers(kind: Kind) async throws {
+    @Test(arguments: Kind.allCases, ["GET", "POST"])
+    func manyAtOnceKeepTheirAnswers(kind: Kind, method: String) async throws {
         let server = LoopbackServer { .init(body: Array($0.path.utf8)) }
         defer { server.end() }
         let transport = kind.transport()
@@ -126,7 +127,7 @@ import TurnstoneKit
                 group.addTask {
                     let url = try #require(URL(string: "\(base)/\(number)"))
                     let answer = try await transport.answer(
-                        to: HTTPRequest(method: "GET", url: url))
+                        to: HTTPRequest(method: method, url: url))
                     return String(decoding: answer.body, as: UTF8.self) == "/\(number)"
                 }
             }
@@ -149,6 +150,110 @@ import TurnstoneKit
         defer { server.end() }
         await #expect(throws: TurnstoneError.self) { try await client(of: server).keys() }
         #expect(server.requests.count == 1)
+    }
+
+    @Test(arguments: [
+        "HTTP", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nA: b", "HTTP/1.1 200 OK\r\nA: b\r\n",
+        "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n",
+        "HTTP/1.1 401 X\r\n", "HTTP/1.1 503 X\r\nRetry-After: 1\r\n",
+    ])
+    func aHeadThatIsCutIsNoAnswer(text: String) async throws {
+        let server = LoopbackServer { _ in .init(raw: Array(text.utf8)) }
+        defer { server.end() }
+        do {
+            _ = try await client(of: server).keys()
+            Issue.record("a part was taken for the whole")
+        } catch let error as TurnstoneError {
+            guard case .unreachable = error else { throw error }
+        }
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\n\r\n{}", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n{}",
+        "HTTP/1.1 103 Early Hints\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        "HTTP/1.1 200 OK\nA: b\n\n{}",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nA: b\r\n\r\n",
+    ])
+    func aWholeHeadIsAnAnswer(text: String) async throws {
+        let server = LoopbackServer { _ in .init(raw: Array(text.utf8)) }
+        defer { server.end() }
+        let url = try #require(URL(string: server.base))
+        let answer = try await DefaultTransport().answer(to: HTTPRequest(method: "GET", url: url))
+        #expect(answer.status == 200 && answer.body == Data("{}".utf8))
+    }
+
+    /// libcurl would send it again by another connection.
+    @Test(arguments: ["POST", "PUT", "PATCH", "DELETE"])
+    func aChangeWhoseConnectionIsClosedIsSentOnce(method: String) async throws {
+        let server = try KeepingServer(answers: 1)
+        defer { server.end() }
+        let transport = DefaultTransport()
+        let base = try #require(URL(string: server.base))
+        let client = PlayerClient(
+            at: base, player: "1", key: "0a", transport: Fixed(method, transport), patience: .none)
+        // Its answer is no list of keys.
+        await #expect(throws: TurnstoneError.self) { try await client.keys() }
+        do {
+            _ = try await client.keys()
+            Issue.record("no answer was taken for one")
+        } catch {
+            guard case .unreachable = error else { throw error }
+        }
+        let line = "\(method) /api-keys HTTP/1.1"
+        #expect(server.requests == [line, line])
+    }
+
+    /// Sends another method than it is asked for.
+    private struct Fixed: Transport {
+        let method: String
+        let transport: any Transport
+
+        init(_ method: String, _ transport: any Transport) {
+            self.method = method
+            self.transport = transport
+        }
+
+        func answer(to request: HTTPRequest) async throws -> HTTPAnswer {
+            var request = request
+            request.method = method
+            return try await transport.answer(to: request)
+        }
+    }
+
+    /// Each has a connection of its own, of which there are 16.
+    @Test func manyChangesWaitForTheirConnections() async throws {
+        let server = try KeepingServer(answers: .max)
+        defer { server.end() }
+        let transport = DefaultTransport()
+        let url = try #require(URL(string: server.base))
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 0..<200 {
+                let method = number.isMultiple(of: 3) ? "GET" : "POST"
+                group.addTask {
+                    try await transport.answer(to: HTTPRequest(method: method, url: url)).status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 200))
+        #expect(server.requests.count == 200)
+    }
+
+    @Test func ofTwoLinesOfAHeadTheFirstOneCounts() async throws {
+        let server = LoopbackServer { _ in
+            .init(headers: ["ETag: \"1\"", "etag: \"2\"", "ETAG: \"3\"", "ETag: \"4\""])
+        }
+        defer { server.end() }
+        let url = try #require(URL(string: server.base))
+        for _ in 1...20 {
+            let answer = try await DefaultTransport().answer(
+                to: HTTPRequest(method: "GET", url: url))
+            #expect(answer.headers["etag"] == "\"1\"")
+        }
+        for _ in 1...20 {
+            let answer = HTTPAnswer(status: 200, headers: ["etag": "2", "ETag": "1", "eTag": "3"])
+            #expect(answer.headers == ["etag": "1"])
+        }
     }
 
     /// It would be unpacked into hundreds of megabytes before anyone looks at its length.

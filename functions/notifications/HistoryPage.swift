@@ -2,6 +2,7 @@ import Documents
 import Spool
 import Store
 import Turnstone
+import Unix
 
 /// A page of a user's history, in the form of the answer.
 struct HistoryPage {
@@ -10,6 +11,8 @@ struct HistoryPage {
     private(set) var entries: [JSONValue] = []
     /// The deliveries of later receipts on this page: their earlier attempts need no entry.
     private var settled: Set<String> = []
+    /// By delivery, the entries of attempts that have no outcome.
+    private var waiting: [String: (place: Int, at: Timestamp)] = [:]
     /// By id, the entries without a kind.
     private var incomplete: [String: [Int]] = [:]
     /// The kinds of messages that their receipts do not tell, by id.
@@ -23,15 +26,33 @@ struct HistoryPage {
     mutating func add(_ receipt: Receipt) {
         // The messages that it brought have receipts of their own.
         guard receipt.kind != "release" else { return }
-        // Of several browsers, `tokenStart` may be the same.
-        let device = receipt.device ?? "\(receipt.tokenStart ?? "") \(receipt.number ?? -1)"
-        let isLatest = settled.insert("\(receipt.id) \(device) \(receipt.service.rawValue)")
-            .inserted
+        let isLatest = settled.insert(delivery(receipt)).inserted
         if let kind = receipt.kind { complete(receipt.id, kind) }
         guard isLatest || receipt.outcome != nil else { return }
         let members = members(of: receipt)
         if members["kind"] == .null { incomplete[receipt.id, default: []].append(entries.count) }
+        if receipt.outcome == nil { waiting[delivery(receipt)] = (entries.count, receipt.at) }
         entries.append(.object(members))
+    }
+
+    /// Names a delivery. Of several browsers, `tokenStart` may be the same.
+    private func delivery(_ receipt: Receipt) -> String {
+        let device = receipt.device ?? "\(receipt.tokenStart ?? "") \(receipt.number ?? -1)"
+        return "\(receipt.id) \(device) \(receipt.service.rawValue)"
+    }
+
+    /// Takes out the attempts that have later receipts on an earlier page.
+    ///
+    /// - Parameter history: from the newest receipt on. If the deadline passes, some attempts stay.
+    mutating func removeOvertaken(
+        _ history: inout ReceiptHistory, until deadline: Instant
+    ) throws(Failure) {
+        var overtaken: Set<Int> = []
+        while !waiting.isEmpty, let receipt = try history.next(until: deadline) {
+            guard let own = waiting.removeValue(forKey: delivery(receipt)) else { continue }
+            if receipt.outcome != nil || receipt.at != own.at { overtaken.insert(own.place) }
+        }
+        for place in overtaken.sorted(by: >) { entries.remove(at: place) }
     }
 
     /// Adds the kind to later receipts of the same, which do not tell it: those of messages that were held.

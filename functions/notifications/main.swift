@@ -30,14 +30,18 @@ serve(
         let user = try state.caller(of: request)
         let limit = try request.number("limit", in: 1...100) ?? 30
         let document = try state.users[user].read() ?? User()
+        let place = try request.receiptsPlace()
         var history = try ReceiptHistory(
-            of: document.ids(of: user), in: state.spools,
-            from: request.receiptsPlace())
+            of: document.ids(of: user), in: state.spools, from: place)
         var page = HistoryPage(state, devices: document.devices)
         while page.entries.count < limit, let receipt = try history.next(until: deadline) {
             page.add(receipt)
         }
         let isFull = page.entries.count == limit
+        if place != nil {
+            var newer = try ReceiptHistory(of: document.ids(of: user), in: state.spools)
+            try page.removeOvertaken(&newer, until: deadline)
+        }
         return .ok([
             "success": true, "notifications": .array(page.entries),
             "next": history.isAtEnd ? .null : .string(history.place.text),

@@ -1260,12 +1260,12 @@ with sync_playwright() as playwright:
 
     ### What a browser may lack
 
-    def elsewhere(lack, *, unanswered=None, **options):
-        """A browser of its own, signed in, that lacks something. Its requests for addresses of a form get no answer. Returns its page."""
+    def elsewhere(lack, *, unanswered=None, is_silent=False, **options):
+        """A browser of its own, signed in, that lacks something. Requests for addresses of a form break off, or never end. Returns its page."""
         lacking = browser.new_context(locale="en-GB", **options)
         lacking.add_init_script(f"(() => {{ {lack} }})()")
         if unanswered:
-            lacking.route(unanswered, lambda route: route.abort())
+            lacking.route(unanswered, lambda route: None if is_silent else route.abort())
         opened = lacking.new_page()
         opened.set_default_timeout(60_000)
         opened.goto(link)
@@ -1280,7 +1280,7 @@ with sync_playwright() as playwright:
             ("a private window of Firefox", "delete Navigator.prototype.serviceWorker", "looks like a private window"),
             ("a browser without push", "delete window.PushManager", "cannot receive notifications"),
             ("a browser without notifications", "delete window.Notification", "cannot receive notifications"),
-            ("an address without https", "Object.defineProperty(window, 'isSecureContext', {get: () => false})", "need an address with https")]:
+            ("an address without https", "Object.defineProperty(window, 'isSecureContext', {get: () => false})", "needs an address with https")]:
         @step(f"it is said in words, and nothing can be pressed: {what}")
         def _():
             opened = elsewhere(lack)
@@ -1354,10 +1354,10 @@ with sync_playwright() as playwright:
 
     ### One browser, several players
 
-    def with_push(*, is_on=True, unanswered=None):
+    def with_push(*, is_on=True, **options):
         """A browser of its own, signed in, with the stand-in's subscription. Returns its page."""
         fake = FAKE.replace("SUBSCRIPTION", json.dumps(json.dumps(tell({"do": "web-subscription"})["subscription"])))
-        opened = elsewhere(fake, unanswered=unanswered, permissions=["notifications"])
+        opened = elsewhere(fake, permissions=["notifications"], **options)
         if is_on:
             opened.click("#turn-on")
             says(opened, "#browser-state", "are on")
@@ -1367,6 +1367,21 @@ with sync_playwright() as playwright:
 
     def shown(opened, selector):
         return opened.locator(selector).inner_text()
+
+    def held_registration(opened):
+        """Turns notifications on, and holds the registration. Returns what lets it go.
+
+        Playwright's routes may miss a request of a page that a service worker has just taken over.
+        """
+        opened.locator("#turn-on").wait_for()
+        opened.evaluate("""() => {
+            const ask = fetch
+            window.fetch = (address, options) => String(address).endsWith("/register")
+                ? new Promise(done => { window.release = () => done(ask(address, options)) }) : ask(address, options)
+        }""")
+        opened.click("#turn-on")
+        until(lambda: opened.evaluate("Boolean(window.release)"), lambda: f"it is not registered: {shown(opened, 'main')}")
+        return lambda: opened.evaluate("window.release()")
 
     @step("a service worker whose files do not arrive is said in words, and tried again")
     def _():
@@ -1379,15 +1394,61 @@ with sync_playwright() as playwright:
         says(opened, "#browser-state", "are on")
         opened.context.close()
 
+    @step("a service worker whose files never end is waited for no longer than others")
+    def _():
+        files = "**/icon-192.png"
+        opened = with_push(is_on=False, unanswered=files, is_silent=True)
+        opened.click("#turn-on")
+        says(opened, "#problem", "cannot be reached")
+        opened.context.close()
+
+    @step("a page whose scripts do not arrive says so")
+    def _():
+        for file in ("page.js", "board.js", "phrases.js"):
+            lacking = browser.new_context(locale="en-GB")
+            lacking.route(f"**/{file}", lambda route: route.fulfill(status=500, body=""))
+            opened = lacking.new_page()
+            opened.goto(link)
+            expect(not opened.locator("#incomplete").is_visible(), "it complains at once")
+            opened.locator("#incomplete", has_text="Reload this page").wait_for()
+            opened.context.unroute(f"**/{file}")
+            opened.reload()
+            opened.locator("#waiting li").first.wait_for()
+            expect(opened.locator("#incomplete").count() == 0, "it still complains")
+            opened.context.close()
+
+    @step("a kept page opens though the server's answers are bad, stop, or are another's")
+    def _():
+        opened = elsewhere("")
+        opened.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        opened.reload()
+        for kind in ("500", "portal", "cut"):
+            for file in ("page.js", "games.js", "style.css"):
+                def answer(route):
+                    if kind == "cut":
+                        return None
+                    return route.fulfill(status=500 if kind == "500" else 200, body="<h1>Welcome to the hotel</h1>", content_type="text/html")
+                opened.context.route(f"**/{file}", answer)
+                opened.reload()
+                opened.locator("#waiting li").first.wait_for()
+                opened.context.unroute(f"**/{file}")
+        opened.context.close()
+
+    @step("nothing of a portal's is kept")
+    def _():
+        opened = browser.new_context(locale="en-GB").new_page()
+        opened.context.route(re.compile("/(page|games)\\.js$"), lambda route: route.fulfill(body="<h1>Welcome to the hotel</h1>", content_type="text/html"))
+        opened.goto(home)
+        registered = "navigator.serviceWorker.register('worker.js').then(({installing}) => new Promise(done => installing.onstatechange = () => done(installing.state)))"
+        expect(opened.evaluate(registered) == "redundant", "the worker was installed")
+        opened.context.close()
+
     @step("a subscription that a closed tab left goes with a sign-out")
     def _():
         opened = with_push(is_on=False)
-        tab, held = opened.context.new_page(), []
+        tab = opened.context.new_page()
         tab.goto(home)
-        tab.locator("#turn-on").wait_for()
-        tab.route("**/register", lambda route: held.append(route))
-        tab.click("#turn-on")
-        until(lambda: held, lambda: f"it is not registered: {shown(tab, 'main')}")
+        held_registration(tab)
         opened.click("#sign-out")
         opened.locator("#signed-out").wait_for()
         tab.close()
@@ -1572,13 +1633,11 @@ with sync_playwright() as playwright:
 
     @step("signing out while notifications are turned on is no problem")
     def _():
-        opened, held = with_push(is_on=False), []
-        opened.route("**/register", lambda route: held.append(route))
-        opened.click("#turn-on")
-        until(lambda: held, lambda: f"it is not registered: {shown(opened, 'main')}")
+        opened = with_push(is_on=False)
+        release = held_registration(opened)
         opened.click("#sign-out")
         opened.locator("#signed-out").wait_for()
-        held[0].continue_()
+        release()
         until(lambda: shown(opened, "#status") == "You are signed out.", shown(opened, "#status"))
         opened.wait_for_timeout(1000)  # what it says, it says at once
         expect(shown(opened, "#problem") == "" and shown(opened, "#status") == "You are signed out.", shown(opened, "main"))
@@ -1639,6 +1698,25 @@ with sync_playwright() as playwright:
         page.select_option("#language", "en")
         until(lambda: "profile" in text("#signup"), text("#signup"))
         expect(text("#signup-code") == code, "the code is lost")
+
+    @step("a signup is nobody else's after a sign-in and a sign-out")
+    def _():
+        opened = browser.new_context(locale="en-GB").new_page()
+        opened.goto(home)
+        opened.fill("#signup-name", "You")
+        opened.press("#signup-name", "Enter")
+        opened.locator("#signup-code").wait_for()
+        opened.fill("#link", link)
+        opened.click("#sign-in button")
+        opened.locator("#waiting li").first.wait_for()
+        opened.route("**/signup", lambda route: route.abort())
+        sign_out(opened)
+        expect(opened.locator("#signup *").count() == 0, shown(opened, "#signup"))
+        opened.unroute("**/signup")
+        opened.reload()
+        opened.locator("#signup-name").wait_for()
+        expect(opened.input_value("#signup-name") == "" and opened.locator("#signup-code").count() == 0, shown(opened, "#signup"))
+        opened.context.close()
 
     @step("a code that is not in the profile yet is said in words")
     def _():
@@ -1726,7 +1804,7 @@ with sync_playwright() as playwright:
         strict = other.new_page()
         strict.goto(f"{home}#key={new_key(player)}&player={player}")
         strict.locator("#signed-out").wait_for()
-        expect("Websitedaten" in strict.locator("#problem").inner_text(), strict.locator("#problem").inner_text())
+        expect("Erlaube Cookies" in strict.locator("#problem").inner_text(), strict.locator("#problem").inner_text())
         strict.select_option("#language", "fr")
         strict.get_by_text("Ouvrez le lien de connexion").wait_for()
         other.close()

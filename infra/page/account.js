@@ -55,10 +55,15 @@ const idPlace = `${place} id`
 
 export async function keepRegistration(record) {
   await (await caches.open(place)).put(recordAddress, new Response(JSON.stringify(record)))
-  localStorage[idPlace] = record.id
+  try {
+    localStorage[idPlace] = record.id
+  } catch {
+    // It is full: they see it when they look the next time.
+  }
 }
 
+/// At an address without https there is no Cache API.
 export async function forgetRegistration() {
-  await caches.delete(place)
+  await window.caches?.delete(place)
   delete localStorage[idPlace]
 }

@@ -20,26 +20,28 @@ export function obstacle() {
 
 /// With it the page also opens offline.
 export async function worker() {
-  let found
   try {
-    found = await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
+    return await inTime(installed())
   } catch (error) {
+    // AbortError: its files are late.
+    if (error instanceof Failure || error.name === "AbortError") throw new Failure(0, "")
     throw new Obstacle(`browser.${error.name === "SecurityError" ? "private" : "unsupported"}`)
   }
-  const {active, waiting, installing} = found
-  if (!active && !waiting) await installed(installing)
-  return navigator.serviceWorker.ready
 }
 
-/// Throws if a file of the page did not arrive: then the browser drops the worker, and nothing would become ready.
-const installed = worker => new Promise((done, fail) => {
-  const look = () => {
-    if (!worker || worker.state === "redundant") fail(new Failure(0, ""))
-    else if (worker.state !== "installing") done()
-  }
-  look()
-  worker?.addEventListener("statechange", look)
-})
+async function installed() {
+  const {active, waiting, installing} = await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
+  // The browser drops a worker whose files do not arrive, and none becomes ready.
+  if (!active && !waiting) await new Promise((done, fail) => {
+    const look = () => {
+      if (!installing || installing.state === "redundant") fail(new Failure(0, ""))
+      else if (installing.state !== "installing") done()
+    }
+    look()
+    installing?.addEventListener("statechange", look)
+  })
+  return navigator.serviceWorker.ready
+}
 
 /// True if the subscription is the player's registered one. A new one may have been refused.
 export async function isOn() {
@@ -144,7 +146,7 @@ export async function turnOff(client) {
   navigator.clearAppBadge?.().catch(() => {})
   await inTurn(async () => {
     const gone = [await atOnce, await remove()]
-    // Another tab that was closed during a renewal leaves a subscription without a record.
+    // A tab that was closed during a renewal leaves something.
     await clear()
     for (const own of gone) if (own) await client.unregister(own.id)
   })
@@ -153,7 +155,6 @@ export async function turnOff(client) {
 /// Removes what is not the player's, or has no record: something was cut off.
 const clear = async () => await registration(account()) || forget()
 
-/// What was cut off before.
 export const tidy = () => inTurn(clear).catch(() => {})
 
 /// A subscription that stays is left to `tidy`.

@@ -132,7 +132,7 @@ async function show() {
     look.cancel()
     forgetPreferences()
     forgetHistory()
-    for (const part of ["games-note", "waiting", "others", "devices", "kinds", "history"]) the(part).replaceChildren()
+    for (const part of ["games-note", "waiting", "others", "devices", "kinds", "history", "signup"]) the(part).replaceChildren()
     document.title = "Turnstone"
     the("revoke").checked = kept?.isOwn
   }
@@ -141,7 +141,7 @@ async function show() {
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
   if (!client) {
     // Where the server does not answer, the link is the way.
-    import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
+    import("./signup/signup.js").then(({showSignup}) => showSignup(isOther)).catch(() => {})
     return
   }
   // What is typed into the preferences stays.
@@ -185,7 +185,10 @@ async function signInByAddress() {
 /// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
 async function leave(client, isRevoked) {
   const failure = await turnOff(client).catch(failure => failure)
-  return isRevoked ? client.revokeKey().then(() => failure, failure => failure) : failure
+  if (!isRevoked) return failure
+  // Browsers compute the key's digest at such addresses only.
+  if (!window.isSecureContext) return new Obstacle("browser.insecure")
+  return client.revokeKey().then(() => failure, failure => failure)
 }
 
 /// Forgets the key at once: the server may take its time, or say nothing.
@@ -202,6 +205,7 @@ async function signOut() {
 }
 
 async function start() {
+  the("incomplete").remove()
   tidy()
   showTexts()
   the("home-screen").hidden = !isApple
@@ -242,9 +246,15 @@ async function start() {
     await signInByAddress()
     await show()
   }
-  const refresh = () => !document.hidden && load(look)
+  const refresh = () => {
+    if (document.hidden) return
+    showMute()
+    load(look)
+  }
   navigator.serviceWorker?.addEventListener("message", () => load(look, showHistory))
   document.onvisibilitychange = refresh
+  // Firefox keeps a page that was left, and tells it nothing.
+  window.onpageshow = event => event.persisted && show()
   window.onstorage = event => (event.key ?? place).startsWith(place) && show()
   setInterval(refresh, lookEvery)
   await signInByAddress()

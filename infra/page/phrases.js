@@ -41,28 +41,28 @@ Se déconnecter de ce navigateur
 在此浏览器中退出登录
 
 revoke
-Revoke the key, too: its link then works nowhere
-Auch den Schlüssel sperren: Der Link gilt dann nirgends mehr
-Révoquer aussi la clé : le lien ne marchera plus nulle part
-キーも無効にする (リンクは使えなくなります)
-키도 폐기하기 (링크를 더는 쓸 수 없습니다)
-同时撤销密钥：链接将失效
+Revoke the key, and thus its link, too
+Auch den Schlüssel sperren, und damit den Link
+Révoquer aussi la clé, donc son lien
+キーとリンクも無効にする
+키와 링크도 폐기하기
+同时撤销密钥及其链接
 
 badLink
-This link or key is incomplete. Copy all of it.
-Der Link oder Schlüssel ist unvollständig. Kopiere ihn ganz.
-Ce lien ou cette clé est incomplet. Copiez-le en entier.
-リンクかキーが不完全です。全体をコピーしてください。
-링크나 키가 완전하지 않습니다. 전체를 복사하세요.
-链接或密钥不完整。请完整复制。
+This link or key is incomplete.
+Der Link oder Schlüssel ist unvollständig.
+Ce lien ou cette clé est incomplet.
+リンクかキーが不完全です。
+링크나 키가 완전하지 않습니다.
+链接或密钥不完整。
 
 noStorage
-This browser keeps nothing. Allow cookies and site data.
-Dieser Browser speichert nichts. Erlaube Cookies und Websitedaten.
-Ce navigateur ne conserve rien. Autorisez les cookies et données de site.
-このブラウザには保存できません。Cookie とサイトデータを許可してください。
-이 브라우저에 저장할 수 없습니다. 쿠키와 사이트 데이터를 허용하세요.
-此浏览器无法保存。请允许 Cookie 和网站数据。
+This browser keeps nothing. Allow cookies.
+Dieser Browser speichert nichts. Erlaube Cookies.
+Ce navigateur ne conserve rien. Autorisez les cookies.
+このブラウザには保存できません。Cookie を許可してください。
+이 브라우저에 저장할 수 없습니다. 쿠키를 허용하세요.
+此浏览器无法保存。请允许 Cookie。
 
 switch
 Switch from player {from} to player {to}?
@@ -97,12 +97,12 @@ Connexion
 登录
 
 signedOut.text
-Open the operator’s sign-in link, or paste it here. Only this browser keeps it.
-Öffne den Anmeldelink des Betreibers, oder füge ihn hier ein. Nur dieser Browser speichert ihn.
-Ouvrez le lien de connexion de l’opérateur, ou collez-le ici. Seul ce navigateur le conserve.
-運営者からのサインインリンクを開くか、ここに貼り付けてください。このブラウザだけに保存されます。
-운영자의 로그인 링크를 열거나 여기에 붙여 넣으세요. 이 브라우저에만 저장됩니다.
-请打开运营者给您的登录链接，或在此粘贴。它只保存在此浏览器中。
+Open the operator’s sign-in link, or paste it here.
+Öffne den Anmeldelink des Betreibers, oder füge ihn hier ein.
+Ouvrez le lien de connexion de l’opérateur, ou collez-le ici.
+運営者からのサインインリンクを開くか、ここに貼り付けてください。
+운영자의 로그인 링크를 열거나 여기에 붙여 넣으세요.
+请打开运营者给您的登录链接，或在此粘贴。
 
 signedOut.link
 Link or API key
@@ -257,68 +257,68 @@ Les notifications sont désactivées.
 通知已关闭。
 
 browser.insecure
-Notifications need an address with https://.
-Benachrichtigungen brauchen eine Adresse mit https://.
-Les notifications exigent une adresse en https://.
-通知には https:// のアドレスが必要です。
-알림에는 https:// 주소가 필요합니다.
-通知需要 https:// 地址。
+This needs an address with https://.
+Das braucht eine Adresse mit https://.
+Cela exige une adresse en https://.
+https:// のアドレスが必要です。
+https:// 주소가 필요합니다.
+需要 https:// 地址。
 
 browser.homeScreen
-For notifications on iPhone and iPad, copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
-Für Benachrichtigungen auf iPhone und iPad: Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
-Pour être averti sur iPhone et iPad, copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
-iPhone と iPad で通知を受け取るには、リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
-iPhone과 iPad에서 알림을 받으려면 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
-要在 iPhone 和 iPad 上接收通知：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
+For notifications, copy your link, tap Share, then Add to Home Screen. Open Turnstone there and paste the link.
+Für Benachrichtigungen: Kopiere deinen Link, tippe auf Teilen, dann „Zum Home-Bildschirm“. Öffne Turnstone dort und füge den Link ein.
+Pour être averti, copiez votre lien, touchez Partager, puis « Sur l’écran d’accueil ». Ouvrez-y Turnstone et collez le lien.
+通知を受け取るには、リンクをコピーし、「共有」から「ホーム画面に追加」を選び、そこから開いてリンクを貼り付けてください。
+알림을 받으려면 링크를 복사하고 공유에서 ‘홈 화면에 추가’를 선택한 뒤, 거기에서 열고 링크를 붙여 넣으세요.
+要接收通知：复制链接，点按“共享”，选择“添加到主屏幕”，再从那里打开并粘贴链接。
 
 browser.private
-This looks like a private window. Use a normal one.
-Das scheint ein privates Fenster zu sein. Nimm ein normales.
-Cela semble être une fenêtre privée. Utilisez une fenêtre normale.
-プライベートウィンドウのようです。通常のウィンドウを使ってください。
-사생활 보호 창인 것 같습니다. 일반 창을 사용하세요.
-这似乎是隐私窗口。请使用普通窗口。
+This looks like a private window.
+Das scheint ein privates Fenster zu sein.
+Cela semble être une fenêtre privée.
+プライベートウィンドウのようです。
+사생활 보호 창인 것 같습니다.
+这似乎是隐私窗口。
 
 browser.unsupported
-This browser cannot receive notifications. Try another one.
-Dieser Browser kann keine Benachrichtigungen empfangen. Nimm einen anderen.
-Ce navigateur ne peut pas recevoir de notifications. Essayez-en un autre.
-このブラウザは通知を受け取れません。別のブラウザをお試しください。
-이 브라우저는 알림을 받을 수 없습니다. 다른 브라우저를 사용해 보세요.
-此浏览器无法接收通知。请换一个浏览器。
+This browser cannot receive notifications.
+Dieser Browser kann keine Benachrichtigungen empfangen.
+Ce navigateur ne peut pas recevoir de notifications.
+このブラウザは通知を受け取れません。
+이 브라우저는 알림을 받을 수 없습니다.
+此浏览器无法接收通知。
 
 browser.denied
-This browser blocks notifications (private windows always do). Allow them beside the address, and reload.
-Dieser Browser blockiert Benachrichtigungen (private Fenster immer). Erlaube sie neben der Adresse und lade neu.
-Ce navigateur bloque les notifications (les fenêtres privées toujours). Autorisez-les près de l’adresse, et rechargez.
-このブラウザは通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可し、再読み込みしてください。
-이 브라우저가 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하고 새로 고치세요.
-此浏览器阻止了通知（隐私窗口总是如此）。请在地址旁允许，然后刷新。
+This browser blocks notifications (private windows always do). Allow them beside the address.
+Dieser Browser blockiert Benachrichtigungen (private Fenster immer). Erlaube sie neben der Adresse.
+Ce navigateur bloque les notifications (les fenêtres privées toujours). Autorisez-les près de l’adresse.
+このブラウザは通知をブロックしています (プライベートウィンドウでは常に)。アドレスの横で許可してください。
+이 브라우저가 알림을 차단합니다(사생활 보호 창은 항상). 주소 옆에서 허용하세요.
+此浏览器阻止了通知（隐私窗口总是如此）。请在地址旁允许。
 
 browser.dismissed
-Not allowed yet. Press again, and choose Allow.
-Noch nicht erlaubt. Drücke noch einmal und wähle „Zulassen“.
-Pas encore autorisé. Appuyez de nouveau et choisissez Autoriser.
-まだ許可されていません。もう一度押し、「許可」を選んでください。
-아직 허용하지 않았습니다. 다시 누르고 ‘허용’을 선택하세요.
-尚未允许。请再按一次，并选择“允许”。
+Not allowed yet. Press again.
+Noch nicht erlaubt. Drücke noch einmal.
+Pas encore autorisé. Appuyez de nouveau.
+まだ許可されていません。もう一度押してください。
+아직 허용하지 않았습니다. 다시 누르세요.
+尚未允许。请再按一次。
 
 browser.noService
-The browser could not reach its push service, or has none. Check the network.
-Der Browser hat seinen Push-Dienst nicht erreicht oder hat keinen. Prüfe das Netz.
-Le navigateur n’a pas pu joindre son service push, ou n’en a pas. Vérifiez le réseau.
-ブラウザがプッシュサービスに接続できないか、サービスがありません。ネットワークを確認してください。
-브라우저가 푸시 서비스에 연결하지 못했거나 서비스가 없습니다. 네트워크를 확인하세요.
-浏览器无法连接推送服务，或没有推送服务。请检查网络。
+The browser could not reach its push service, or has none.
+Der Browser hat seinen Push-Dienst nicht erreicht oder hat keinen.
+Le navigateur n’a pas pu joindre son service push, ou n’en a pas.
+ブラウザがプッシュサービスに接続できないか、サービスがありません。
+브라우저가 푸시 서비스에 연결하지 못했거나 서비스가 없습니다.
+浏览器无法连接推送服务，或没有推送服务。
 
 browser.serverOff
-This server does not notify browsers. Ask its operator.
-Dieser Server benachrichtigt keine Browser. Frage den Betreiber.
-Ce serveur n’avertit pas les navigateurs. Demandez à l’opérateur.
-このサーバーはブラウザに通知しません。運営者に連絡してください。
-이 서버는 브라우저로 알림을 보내지 않습니다. 운영자에게 문의하세요.
-此服务器不通知浏览器。请联系运营者。
+This server does not notify browsers.
+Dieser Server benachrichtigt keine Browser.
+Ce serveur n’avertit pas les navigateurs.
+このサーバーはブラウザに通知しません。
+이 서버는 브라우저로 알림을 보내지 않습니다.
+此服务器不通知浏览器。
 
 browser.test
 Send me one now
@@ -369,12 +369,12 @@ navigateur
 浏览器
 
 devices.none
-No device is registered.
-Kein Gerät ist registriert.
-Aucun appareil n’est enregistré.
-登録されたデバイスはありません。
-등록된 기기가 없습니다.
-没有已注册的设备。
+None is registered.
+Keines ist registriert.
+Aucun n’est enregistré.
+ありません。
+없습니다.
+没有。
 
 devices.reached
 reached {ago}
@@ -489,12 +489,12 @@ Historique
 历史记录
 
 history.none
-No notifications in the last 30 days.
-Keine Benachrichtigungen in den letzten 30 Tagen.
-Aucune notification ces 30 derniers jours.
-過去 30 日間の通知はありません。
-지난 30일 동안 알림이 없습니다.
-最近 30 天没有通知。
+Nothing in the last 30 days.
+Nichts in den letzten 30 Tagen.
+Rien ces 30 derniers jours.
+過去 30 日間はありません。
+지난 30일 동안 없습니다.
+最近 30 天没有。
 
 history.more
 Older ones
@@ -697,12 +697,12 @@ Trop d’appareils. Retirez-en un d’abord.
 设备太多。请先移除一个。
 
 failure.changed
-Your preferences changed elsewhere. Check and save them again.
-Deine Einstellungen wurden anderswo geändert. Prüfe und speichere sie erneut.
-Vos préférences ont changé ailleurs. Vérifiez-les et enregistrez de nouveau.
-設定がほかで変更されました。確認して、もう一度保存してください。
-다른 곳에서 설정이 바뀌었습니다. 확인하고 다시 저장하세요.
-偏好设置已在别处更改。请检查后再次保存。
+Your preferences changed elsewhere. Save them again.
+Deine Einstellungen wurden anderswo geändert. Speichere sie erneut.
+Vos préférences ont changé ailleurs. Enregistrez de nouveau.
+設定がほかで変更されました。もう一度保存してください。
+다른 곳에서 설정이 바뀌었습니다. 다시 저장하세요.
+偏好设置已在别处更改。请再次保存。
 
 failure.refused
 The server refused this: {why}
@@ -745,12 +745,12 @@ Online-Go.com으로 로그인
 用 Online-Go.com 登录
 
 signup.intro
-A code in your profile there shows that you are the player.
-Ein Code in deinem Profil dort zeigt, dass du der Spieler bist.
-Un code dans votre profil là-bas montre que vous êtes ce joueur.
+A code in your profile there shows that it is you.
+Ein Code in deinem Profil dort zeigt, dass du es bist.
+Un code dans votre profil là-bas montre que c’est vous.
 プロフィールに入れるコードで本人確認をします。
 프로필에 넣은 코드로 본인임을 확인합니다.
-在个人资料中放入代码，证明您是该棋手。
+在个人资料中放入代码，证明是您本人。
 
 signup.label
 Your name on Online-Go.com
@@ -777,12 +777,12 @@ Enregistrez ce code dans le texte « About » du profil de {name} :
 把此代码保存到 {name} 个人资料的“About”中：
 
 signup.warning
-Use only a code that you asked for here: one sent to you lets its sender in. Then remove it.
-Verwende nur einen Code, den du hier angefordert hast: Ein zugeschickter lässt den Absender hinein. Entferne ihn danach.
-N’utilisez qu’un code que vous avez demandé ici : un code reçu donne accès à qui l’envoie. Retirez-le ensuite.
-自分でここで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。終わったら消してください。
-여기서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다. 끝나면 지우세요.
-只使用您自己在此获取的代码：别人发来的代码会让对方登录。完成后请删除。
+Use only a code that you asked for here: one sent to you lets its sender in.
+Verwende nur einen Code, den du hier angefordert hast: Ein zugeschickter lässt den Absender hinein.
+N’utilisez qu’un code que vous avez demandé ici : un code reçu donne accès à qui l’envoie.
+自分でここで取得したコードだけを使ってください。人から送られたコードでは、その人がログインできてしまいます。
+여기서 직접 받은 코드만 사용하세요. 다른 사람이 보낸 코드는 그 사람을 로그인시킵니다.
+只使用您自己在此获取的代码：别人发来的代码会让对方登录。
 
 signup.confirm
 The code is in my profile
@@ -809,25 +809,25 @@ Ce code a expiré. Demandez-en un autre.
 此代码已过期。请重新获取。
 
 signup.notYet
-The code is not in the profile yet. Save it there.
-Der Code steht noch nicht im Profil. Speichere es.
-Le code n’est pas encore dans le profil. Enregistrez-le.
-コードはまだプロフィールにありません。保存してください。
-코드가 아직 프로필에 없습니다. 저장하세요.
-个人资料中还没有此代码。请保存。
+The code is not in the profile yet.
+Der Code steht noch nicht im Profil.
+Le code n’est pas encore dans le profil.
+コードはまだプロフィールにありません。
+코드가 아직 프로필에 없습니다.
+个人资料中还没有此代码。
 
 signup.unknown
 Online-Go.com knows no player of this name.
-Online-Go.com kennt keinen Spieler mit diesem Namen.
-Online-Go.com ne connaît aucun joueur de ce nom.
-その名前のプレイヤーはOnline-Go.comにいません。
-Online-Go.com에 그런 이름의 플레이어가 없습니다.
-Online-Go.com 没有这个名字的棋手。
+Online-Go.com kennt keinen solchen Namen.
+Online-Go.com ne connaît pas ce nom.
+その名前のプレイヤーはいません。
+그런 이름의 플레이어가 없습니다.
+没有这个名字的棋手。
 
 signup.keys
-Too many keys. Sign out somewhere and revoke one, or ask the operator.
-Zu viele Schlüssel. Melde dich irgendwo ab und sperre einen, oder frage den Betreiber.
-Trop de clés. Déconnectez-vous ailleurs en révoquant la clé, ou demandez à l’opérateur.
-キーが多すぎます。どこかでサインアウトして無効にするか、運営者に連絡してください。
-키가 너무 많습니다. 다른 곳에서 로그아웃하며 폐기하거나 운영자에게 문의하세요.
-密钥太多。请在别处退出登录并撤销密钥，或联系运营者。`
+Too many keys. Sign out somewhere and revoke one.
+Zu viele Schlüssel. Melde dich irgendwo ab und sperre einen.
+Trop de clés. Déconnectez-vous ailleurs en révoquant la clé.
+キーが多すぎます。どこかでサインアウトして無効にしてください。
+키가 너무 많습니다. 다른 곳에서 로그아웃하며 폐기하세요.
+密钥太多。请在别处退出登录并撤销密钥。`

@@ -12,10 +12,17 @@ let storage = {}
 try {
   storage = localStorage
 } catch {
-  // The choice holds until the page is closed.
+  // A choice holds until the page is closed.
 }
 
-export const want = name => { storage.language = name }
+export function want(name) {
+  try {
+    storage.language = name
+  } catch {
+    // It is full.
+    storage = {language: name}
+  }
+}
 
 const base = name => name.split("-")[0]
 

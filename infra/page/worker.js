@@ -4,13 +4,24 @@
 const {scope} = self.registration
 /// Installations may share a host.
 const path = new URL(scope).pathname.slice(0, -1)
-const shell = `shell-9${path}`, accounts = `account${path}`
+const shell = `shell-10${path}`, accounts = `account${path}`
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, scope).href)
 const recordAddress = new URL("registration", scope).href
 
+/// A portal or a maintenance page may answer 200, too.
+const isOwn = response => response.ok && response.headers.has("Content-Security-Policy")
+
 self.addEventListener("install", event => {
-  event.waitUntil(caches.open(shell).then(cache => cache.addAll(files)).then(() => self.skipWaiting()))
+  event.waitUntil((async () => {
+    const cache = await caches.open(shell)
+    await Promise.all(files.map(async file => {
+      const response = await fetch(file)
+      if (!isOwn(response)) throw new TypeError(`${file} is not the page's`)
+      await cache.put(file, response)
+    }))
+    await self.skipWaiting()
+  })())
 })
 
 self.addEventListener("activate", event => {
@@ -28,11 +39,15 @@ self.addEventListener("fetch", event => {
   if (event.request.method !== "GET" || !files.includes(address)) return
   event.respondWith((async () => {
     const cache = await caches.open(shell), kept = await cache.match(address)
-    const asked = fetch(event.request).then(response => {
+    const asked = fetch(event.request).then(async response => {
+      if (response.type === "opaqueredirect") return response
+      // The whole of it: a body may be cut off, or stop.
+      const whole = new Response(await response.blob(), response)
       patience = 5000
-      // A portal or a maintenance page may answer 200, too.
-      if (response.ok && response.headers.has("Content-Security-Policy")) event.waitUntil(cache.put(address, response.clone()))
-      return response
+      if (isOwn(response)) event.waitUntil(cache.put(address, whole.clone()))
+      // A portal's may be a page, but no part of this one.
+      const isPage = event.request.mode === "navigate" && response.status < 500
+      return isOwn(response) || isPage || !kept ? whole : kept
     }).catch(() => kept ?? Response.error())
     const found = await Promise.race([asked, new Promise(done => setTimeout(done, patience))])
     if (!found) patience = 0

@@ -9,7 +9,9 @@ import {ask} from "../turnstone.js"
 /// Shows the present step again, in the page's language.
 let draw = null
 
-export async function showSignup() {
+/// isNew: another player has signed in or out, whose signup is nobody else's business.
+export async function showSignup(isNew) {
+  if (isNew) draw = null
   if (draw) return draw()
   const {signup, site} = (await ask("GET", "signup")).body
   if (signup === "ogs-profile") begin(site)
@@ -32,7 +34,10 @@ function begin(site, value = "") {
   draw = () => begin(site, name.value)
   const form = make("form", {className: "row"},
     make("label", {}, text("signup.label"), " ", name), make("button", {textContent: text("signup.begin")}))
-  onSubmit(form, async () => lead(site, await send("signup", {username: name.value})))
+  onSubmit(form, async () => {
+    const begun = await send("signup", {username: name.value})
+    if (form.isConnected) lead(site, begun)
+  })
   the("signup").replaceChildren(title(), make("p", {textContent: text("signup.intro")}), form)
 }
 
