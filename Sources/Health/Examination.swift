@@ -243,18 +243,18 @@ package struct Examination {
         return found
     }
 
-    /// The names in a folder, without those of files: no folder's name has a dot. Adds the folder itself if it
-    /// cannot be used.
+    /// The names in a folder, without those of files. Adds the folder itself if it cannot be used.
     private func namesOfFolders(
         in name: String, _ found: inout UnusableFolders
     ) throws(Failure) -> [String] {
         try examine(name, &found)
         do throws(SystemError) {
-            return try Files.names(in: "\(state.folder)/\(name)").filter {
-                !$0.utf8.contains(UInt8(ascii: "."))
-            }
+            return try Files.names(in: "\(state.folder)/\(name)").filter { !isFile($0) }
         } catch { return [] }
     }
+
+    /// Whether a name, or a path below the state folder, is a file's: no folder's has a dot.
+    private func isFile(_ name: String) -> Bool { name.utf8.contains(UInt8(ascii: ".")) }
 
     /// Adds a folder if it is there and cannot be used, unless it is inside one that was added before.
     ///
@@ -262,9 +262,7 @@ package struct Examination {
     private func examine(
         _ name: String, orLink isLink: Bool = false, _ found: inout UnusableFolders
     ) throws(Failure) {
-        guard !found.names.contains(where: { name.utf8.starts(with: "\($0)/".utf8) }) else {
-            return
-        }
+        guard !found.names.contains(where: { isInside(name, $0) }) else { return }
         let path = "\(state.folder)/\(name)"
         do throws(SystemError) {
             return try Files.checkFolder(path)
@@ -278,6 +276,10 @@ package struct Examination {
             }
             found.names.append(name)
         }
+    }
+
+    private func isInside(_ name: String, _ folder: String) -> Bool {
+        name.utf8.starts(with: "\(folder)/".utf8)
     }
 
     private func problem(ofFolder path: String, _ error: SystemError) -> Problem {
@@ -396,9 +398,14 @@ package struct Examination {
     ///
     /// - Parameter closed: folders without access, which no program may have met yet.
     private func unusable(_ closed: [(name: String, reason: String)]) throws(Failure) -> [Problem] {
+        // A folder inside of one is no problem of its own.
         let files =
             try closed
-            + state.unusable().filter { file in !closed.contains { $0.name == file.name } }
+            + state.unusable().filter { file in
+                !closed.contains {
+                    file.name == $0.name || isInside(file.name, $0.name) && !isFile(file.name)
+                }
+            }
         return Remedy.all.compactMap { (remedy) in
             let names = files.filter { Remedy(cause: $0.reason) == remedy }
                 .map { "\($0.name) (\($0.reason))" }

@@ -66,22 +66,26 @@ private final class Session: Sendable {
 private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private struct Exchange {
         let continuation: CheckedContinuation<HTTPAnswer, any Error>
-        var deadline: Task<Void, any Error>?
+        var deadline: (any DispatchSourceTimer)?
         var body = Data()
     }
 
     private let lock = NSLock()
     private var exchanges: [Int: Exchange] = [:]
+    /// Its thread does nothing else: a deadline comes also while all others are busy.
+    private let clock = DispatchQueue(label: "TurnstoneKit.deadlines")
 
     func begin(
         _ task: URLSessionTask, within timeout: Double,
         _ continuation: CheckedContinuation<HTTPAnswer, any Error>
     ) {
         lock.withLock { exchanges[task.taskIdentifier] = Exchange(continuation: continuation) }
-        let deadline = Task {
-            try await Task.sleep(for: .seconds(timeout))
-            end(task, .failure(Obstacle("no whole answer within \(timeout) s")))
+        let deadline = DispatchSource.makeTimerSource(queue: clock)
+        deadline.schedule(deadline: .now() + timeout)
+        deadline.setEventHandler {
+            self.end(task, .failure(Obstacle("no whole answer within \(timeout) s")))
         }
+        deadline.resume()
         lock.withLock { exchanges[task.taskIdentifier]?.deadline = deadline }
         task.resume()
     }

@@ -35,8 +35,8 @@ import Turnstone
                     "outcome": "refused",
                 ],
                 [
-                    "id": "n1", "n": 1, "user": "43", "device": "01020304", "at": 1_795_262_400_000,
-                    "apns_id": "p1", "reason": "ECONNRESET",
+                    "id": "n1", "n": 1, "kind": "turn", "user": "43", "device": "01020304",
+                    "at": 1_795_262_400_000, "apns_id": "p1", "reason": "ECONNRESET",
                 ],
                 [
                     "id": "n1", "user": "42", "accepted_at": 1_795_262_400_000,
