@@ -398,14 +398,9 @@ package struct Examination {
     ///
     /// - Parameter closed: folders without access, which no program may have met yet.
     private func unusable(_ closed: [(name: String, reason: String)]) throws(Failure) -> [Problem] {
-        // A folder inside of one is no problem of its own.
         let files =
             try closed
-            + state.unusable().filter { file in
-                !closed.contains {
-                    file.name == $0.name || isInside(file.name, $0.name) && !isFile(file.name)
-                }
-            }
+            + state.unusable().filter { file in !closed.contains { $0.name == file.name } }
         return Remedy.all.compactMap { (remedy) in
             let names = files.filter { Remedy(cause: $0.reason) == remedy }
                 .map { "\($0.name) (\($0.reason))" }
