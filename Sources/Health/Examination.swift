@@ -52,7 +52,7 @@ package struct Examination {
             setAside, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
-                // Whatever is in a folder that is a file cannot be found. One problem for it is enough.
+                // Whatever is in a folder that is a file, or closed, cannot be found. One problem for it is enough.
                 let causes = [Errno.notDirectory.name, Errno.noAccess.name]
                 guard folders.names.isEmpty || !causes.contains(error.cause) else { continue }
                 problems.append(Problem(stateFault: error, of: state.folder))
@@ -243,18 +243,18 @@ package struct Examination {
         return found
     }
 
-    /// The names in a folder, without those of files. Adds the folder itself if it cannot be used.
+    /// The names in a folder, without those of files: no folder's name has a dot. Adds the folder itself if it
+    /// cannot be used.
     private func namesOfFolders(
         in name: String, _ found: inout UnusableFolders
     ) throws(Failure) -> [String] {
         try examine(name, &found)
         do throws(SystemError) {
-            return try Files.names(in: "\(state.folder)/\(name)").filter { !isFile($0) }
+            return try Files.names(in: "\(state.folder)/\(name)").filter {
+                !$0.utf8.contains(UInt8(ascii: "."))
+            }
         } catch { return [] }
     }
-
-    /// Whether a name, or a path below the state folder, is a file's: no folder's has a dot.
-    private func isFile(_ name: String) -> Bool { name.utf8.contains(UInt8(ascii: ".")) }
 
     /// Adds a folder if it is there and cannot be used, unless it is inside one that was added before.
     ///
