@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Unix
 
-/// An HTTP/1.1 server on a free port of the loopback interface, one request a connection.
+/// An HTTP/1.1 server on a free port of the loopback interface.
 package final class LoopbackServer: Sendable {
     package struct Request: Sendable {
         package let method: String
@@ -12,7 +12,6 @@ package final class LoopbackServer: Sendable {
         package let headers: [String: String]
     }
 
-    /// An answer. Without one, the connection is closed.
     package struct Answer: Sendable {
         package var status: Int
         package var headers: [String]
@@ -44,6 +43,7 @@ package final class LoopbackServer: Sendable {
     package let port: UInt16
     private let seen = Mutex<[Request]>([])
     private let isOver = Atomic<Bool>(false)
+    private let keepsConnections: Bool
     private let respond: @Sendable (Request) -> Answer?
 
     /// Keeps the socket for the thread that listens.
@@ -55,7 +55,13 @@ package final class LoopbackServer: Sendable {
         }
     }
 
-    package init(_ respond: @escaping @Sendable (Request) -> Answer?) {
+    /// - Parameters:
+    ///   - keepsConnections: whether a connection takes further requests after an answer.
+    ///   - respond: gives the answer to a request. Nil: the connection is closed.
+    package init(
+        keepsConnections: Bool = false, _ respond: @escaping @Sendable (Request) -> Answer?
+    ) {
+        self.keepsConnections = keepsConnections
         self.respond = respond
         let listener = Listener()
         port = listener.socket.port
@@ -66,7 +72,7 @@ package final class LoopbackServer: Sendable {
                 else { continue }
                 let number = dup(connection.number)
                 Thread.detachNewThread { [weak self] in
-                    self?.serve(number)
+                    while self?.serve(number) == true {}
                     close(number)
                 }
             }
@@ -81,15 +87,17 @@ package final class LoopbackServer: Sendable {
     /// All requests so far.
     package var requests: [Request] { seen.withLock { $0 } }
 
-    private func serve(_ connection: Int32) {
-        guard let request = Self.request(from: connection) else { return }
+    /// Reads a request and answers it. False: the connection ends.
+    private func serve(_ connection: Int32) -> Bool {
+        guard let request = Self.request(from: connection) else { return false }
         seen.withLock { $0.append(request) }
-        guard let answer = respond(request) else { return }
+        guard let answer = respond(request) else { return false }
         if let raw = answer.raw {
             Self.send(raw, to: connection)
-            return
+            return false
         }
-        var head = "HTTP/1.1 \(answer.status) Status\r\nConnection: close\r\n"
+        var head = "HTTP/1.1 \(answer.status) Status\r\n"
+        if !keepsConnections { head += "Connection: close\r\n" }
         head += "Content-Length: \(answer.promised ?? answer.body.count)\r\n"
         head += answer.headers.map { "\($0)\r\n" }.joined() + "\r\n"
         var isTaken = Self.send(Array(head.utf8) + answer.body, to: connection)
@@ -97,6 +105,7 @@ package final class LoopbackServer: Sendable {
             usleep(50_000)
             isTaken = Self.send([UInt8(ascii: "x")], to: connection)
         }
+        return keepsConnections && isTaken
     }
 
     private static func request(from connection: Int32) -> Request? {

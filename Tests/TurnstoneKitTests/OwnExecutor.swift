@@ -2,24 +2,27 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// Runs an asynchronous test, or each of a suite, in an executor of its own, and gives it up after some time.
+/// Runs an asynchronous test, or each of a suite, in an executor of its own, and cancels it after some time. If it does
+/// not end then, the process does.
 ///
 /// In the executor that all tests share, a test waits at each `await` for those that were there first, which
 /// takes minutes in a full run, and `.timeLimit` counts that, too.
 struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
-    fileprivate let seconds: Int
+    let seconds: Int
+    /// How many seconds a test has to end after that.
+    var grace = 30
 
     func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
         guard testCase != nil else { return try await function() }
-        try withoutActuallyEscaping(function) { try run(Work($0)) }
+        try withoutActuallyEscaping(function) { try run(Work($0), named: test.name) }
     }
 
     /// Blocks the shared executor's thread, as a synchronous test does, so that nothing waits for it again.
-    private func run(_ work: Work) throws {
+    func run(_ work: Work, named name: String) throws {
         let result = Mutex<Result<Void, any Error>>(.success(()))
         let ended = DispatchSemaphore(value: 0)
         let task = Task(executorPreference: Executor()) {
@@ -27,15 +30,17 @@ struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
             ended.signal()
         }
         if ended.wait(timeout: .now() + .seconds(seconds)) == .timedOut {
-            Issue.record("not over after \(seconds) s")
             task.cancel()
-            ended.wait()
+            if ended.wait(timeout: .now() + .seconds(grace)) == .timedOut {
+                fatalError("\(name) does not end: cancelled after \(seconds) s, \(grace) s ago")
+            }
+            Issue.record("not over after \(seconds) s")
         }
         try result.withLock { try $0.get() }
     }
 
     /// A test's function, which nothing may keep once it is performed: a task ends a little later.
-    private final class Work: Sendable {
+    final class Work: Sendable {
         private let function: Mutex<(@Sendable @concurrent () async throws -> Void)?>
 
         init(_ function: @escaping @Sendable @concurrent () async throws -> Void) {
