@@ -11,8 +11,7 @@ public struct AppClient: Sendable {
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
-    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
-    ///     thread.
+    ///   - transport: share one between many clients (``DefaultTransport``).
     ///   - token: gives a JSON Web Token that is still good. It is called before each request; what it throws
     ///     is ``TurnstoneError/unreachable(_:)``, unless it is a ``TurnstoneError``.
     public init(
@@ -37,7 +36,8 @@ public struct AppClient: Sendable {
     ///   - profile: changes what is known of the user after the registration, as ``changeProfile(_:)`` does. If that is
     ///     refused, it throws although the device is registered: ``TurnstoneError/conflict(_:)`` if another user has
     ///     one of the aliases, ``TurnstoneError/refused(status:_:)`` with 422 if there would be too many,
-    ///     ``TurnstoneError/later(after:_:)`` if the store is busy.
+    ///     ``TurnstoneError/later(after:_:)`` if the store is busy. With `session`, the registration is not repeated
+    ///     after a 503.
     @discardableResult
     public func register(
         _ token: PushToken, name: String? = nil, appVersion: String? = nil, model: String? = nil,
@@ -45,19 +45,28 @@ public struct AppClient: Sendable {
     ) async throws(TurnstoneError) -> RegisteredDevice {
         var body = token.members("deviceToken")
         body["deviceName"] = name.map { .string($0) }
-        body["appVersion"] = appVersion.map { .string($0) }
-        body["model"] = model.map { .string($0) }
-        body["os"] = system.map { .string($0) }
-        body["profile"] = profile.map { .object($0) }
+        body.merge(Self.members(appVersion, model, system, profile)) { $1 }
         let device = try await connection.value(
-            "POST", "api/devices/register", as: Envelope<RegisteredDevice>.self, body: body
+            "POST", "api/devices/register", as: Envelope<RegisteredDevice>.self, body: body,
+            once: profile?.beginsSession == true
         ).data
         try Registration.check(device.id)
         return device
     }
 
-    /// Registers a device as ``register(_:name:appVersion:model:system:profile:)`` does, with what that one does not
-    /// take.
+    /// What both registrations tell of the app, its device and its user.
+    private static func members(
+        _ appVersion: String?, _ model: String?, _ system: String?, _ profile: [String: JSONValue]?
+    ) -> [String: JSONValue] {
+        var members: [String: JSONValue] = [:]
+        members["appVersion"] = appVersion.map { .string($0) }
+        members["model"] = model.map { .string($0) }
+        members["os"] = system.map { .string($0) }
+        members["profile"] = profile.map { .object($0) }
+        return members
+    }
+
+    /// Registers a device, as a replacement of another token or for another APNs environment.
     ///
     /// - Parameters:
     ///   - environment: of an Apple device, if it differs from the installation's own. If omitted, the known one
@@ -75,16 +84,15 @@ public struct AppClient: Sendable {
         body["tokenType"] = .string("device")
         body["environment"] = environment.map { .string($0.rawValue) }
         if let previous { body.merge(previous.previousMember) { $1 } }
-        body["appVersion"] = appVersion.map { .string($0) }
-        body["model"] = model.map { .string($0) }
-        body["os"] = system.map { .string($0) }
-        body["profile"] = profile.map { .object($0) }
-        return try await register(body)
+        body.merge(Self.members(appVersion, model, system, profile)) { $1 }
+        return try await register(body, once: profile?.beginsSession == true)
     }
 
-    private func register(_ body: [String: JSONValue]) async throws(TurnstoneError) -> String {
+    private func register(
+        _ body: [String: JSONValue], once: Bool = false
+    ) async throws(TurnstoneError) -> String {
         try await connection.value(
-            "POST", "api/push/register", as: Registration.self, body: body
+            "POST", "api/push/register", as: Registration.self, body: body, once: once
         ).knownID()
     }
 
@@ -95,8 +103,8 @@ public struct AppClient: Sendable {
 
     /// Removes a device by its id or its token, for instance when the user signs out.
     public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
-        try await connection.perform(
-            "DELETE", "api/devices/\(try Connection.encoded(idOrToken))")
+        try await connection.remove(
+            "api/devices/\(try Connection.encoded(idOrToken))", absent: Self.absent)
     }
 
     /// Registers the token of a Live Activity.
@@ -138,8 +146,12 @@ public struct AppClient: Sendable {
 
     /// Removes a token of the user's, whatever its kind, by the id that its registration answered.
     public func invalidate(_ id: String) async throws(TurnstoneError) {
-        try await connection.perform("DELETE", "api/push/invalidate", body: ["id": id])
+        try await connection.remove(
+            "api/push/invalidate", body: ["id": id], absent: Self.absent)
     }
+
+    /// 403 if only a player has the token.
+    private static let absent = [403, 404]
 
     /// Which of the user's tokens can receive pushes.
     public struct Status: Decodable, Hashable, Sendable {
@@ -244,7 +256,7 @@ public struct AppClient: Sendable {
     /// Changes what is known of the user, if nothing has changed it since it was read.
     ///
     /// - Throws: ``TurnstoneError/changed(_:)`` if something has, also the registration of another device: read it
-    ///   again.
+    ///   again; ``TurnstoneError/invalid(_:)`` if the profile has no tag.
     @discardableResult
     public func changeProfile(
         _ changes: [String: JSONValue], since profile: Profile

@@ -16,25 +16,28 @@ struct Connection: Sendable {
     /// Sends a request, and repeats it as `patience` allows.
     ///
     /// A 429 or 503 counts as the installation's own if its body is JSON with `error`. A proxy that answers so is
-    /// taken for the installation.
+    /// taken for the installation. A request with `If-Match` is not repeated after a 503: if it was done, the
+    /// repetition would say that somebody else has changed it.
     ///
     /// - Parameters:
     ///   - path: below the address, of percent-encoded parts, without a slash in front.
     ///   - body: what is sent as JSON.
     ///   - once: whether the installation may have done a part of it before its 503, which must not be done twice.
     ///     Only a 429 is followed by a repetition then.
-    ///   - isAnswer: whether an answer with another status is no refusal.
+    ///   - isAnswer: whether an answer with another status is no refusal. `mayBeDone`: a 503 came before it.
     /// - Returns: the answer, with a status of 200 to 299 or as `isAnswer` says.
     func send(
         _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil,
         headers: [String: String] = [:], once: Bool = false,
-        accepting isAnswer: (HTTPAnswer) -> Bool = { _ in false }
+        accepting isAnswer: (_ answer: HTTPAnswer, _ mayBeDone: Bool) -> Bool = { _, _ in false }
     ) async throws(TurnstoneError) -> HTTPAnswer {
         let request = try await request(method, path, body, headers)
+        let once = once || headers["If-Match"] != nil
+        var mayBeDone = false
         var attempt = 1
         while true {
             let answer = try await answer(to: request)
-            if (200..<300).contains(answer.status) || isAnswer(answer) { return answer }
+            if (200..<300).contains(answer.status) || isAnswer(answer, mayBeDone) { return answer }
             let error = Self.error(answer)
             // The installation has done nothing, or a part that a repetition completes. A proxy may refuse a
             // request after it has passed it on.
@@ -43,6 +46,7 @@ struct Connection: Sendable {
                 attempt < patience.attempts, (pause ?? .seconds(1)) <= patience.longestPause
             else { throw error }
             do { try await patience.sleep(pause ?? .seconds(1)) } catch { throw .cancelled }
+            if answer.status == 503 { mayBeDone = true }
             attempt += 1
         }
     }
@@ -64,18 +68,32 @@ struct Connection: Sendable {
         }
     }
 
-    /// Sends a request that only does something, and reads that it was done. A page of something between is no
-    /// such answer, whatever its status.
+    /// Removes something, and reads that it was done. A page of something between is no such answer, whatever its
+    /// status.
     ///
-    /// - Parameter member: the answer's member that says so, by its value.
-    func perform(
-        _ method: String, _ path: String, body: (any Encodable & Sendable)? = nil,
-        member: (name: String, value: JSONValue) = ("success", true)
+    /// - Parameters:
+    ///   - member: the answer's member that says so, by its value.
+    ///   - absent: as for ``removal(_:body:absent:)``.
+    func remove(
+        _ path: String, body: (any Encodable & Sendable)? = nil,
+        member: (name: String, value: JSONValue) = ("success", true), absent: [Int] = [404]
     ) async throws(TurnstoneError) {
-        let answer = try await value(method, path, as: [String: JSONValue].self, body: body)
-        guard answer[member.name] == member.value else {
-            throw .unexpected("the answer does not say that it was done")
+        guard let answer = try await removal(path, body: body, absent: absent) else { return }
+        guard try Self.read(answer, as: [String: JSONValue].self)[member.name] == member.value
+        else { throw .unexpected("the answer does not say that it was done") }
+    }
+
+    /// Sends a removal.
+    ///
+    /// - Parameter absent: the statuses that say that it is not there.
+    /// - Returns: the answer. Nil: it is not there after a 503, before which it may have been removed.
+    func removal(
+        _ path: String, body: (any Encodable & Sendable)? = nil, absent: [Int] = [404]
+    ) async throws(TurnstoneError) -> HTTPAnswer? {
+        let answer = try await send("DELETE", path, body: body) { answer, mayBeDone in
+            mayBeDone && absent.contains(answer.status) && Self.isOwnRefusal(answer)
         }
+        return absent.contains(answer.status) ? nil : answer
     }
 
     /// Reads a document whose members are the caller's own business.

@@ -10,8 +10,8 @@
     /// Debian's libcurl looks up names in a thread that it cannot end: while a look-up that has timed out goes on,
     /// the other exchanges of the same transport wait for it.
     ///
-    /// From its first exchange on, each transport has a thread and three descriptors: two, and one for each
-    /// connection, of which there are at most 16 to a host. A program with many clients gives them the same transport.
+    /// From its first exchange on, each transport has a thread, two descriptors, and one more for each open connection
+    /// (at most 16 to a host).
     public struct CurlTransport: Transport {
         private let session: CurlSession
         private let timeout: Double

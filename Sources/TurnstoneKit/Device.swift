@@ -80,11 +80,3 @@ public struct RegisteredDevice: Decodable, Hashable, Sendable, Identifiable {
     /// When a turn notice last reached it. Nil: never, or not known.
     public let reachedAt: Date?
 }
-
-extension Connection {
-    private struct Configuration: Decodable { let vapid_public_key: String }
-
-    func webPushKey() async throws(TurnstoneError) -> String {
-        try await value("GET", "api/push/config", as: Configuration.self).vapid_public_key
-    }
-}

@@ -93,7 +93,8 @@ extension URL {
         return path.starts(with: above)
             && path.allSatisfy { part in
                 guard let text = part.removingPercentEncoding else { return false }
-                return text != ".." && !text.contains { "/\\".contains($0) }
+                // Bytes: a slash and an accent that follows it are one character.
+                return text != ".." && !text.utf8.contains { [0x2f, 0x5c].contains($0) }
             }
     }
 }

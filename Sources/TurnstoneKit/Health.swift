@@ -58,7 +58,8 @@ extension ServerClient {
     /// something between is ``TurnstoneError/later(after:_:)``.
     public func health() async throws(TurnstoneError) -> Health {
         try Health(
-            try await connection.send("GET", "health", accepting: Health.isNotReady))
+            try await connection.send(
+                "GET", "health", accepting: { answer, _ in Health.isNotReady(answer) }))
     }
 
     /// What the operator's page shows: problems, cycles, queues, pushes and devices, as the reference describes

@@ -34,8 +34,8 @@ public struct KnownUser: Decodable, Hashable, Sendable, Identifiable {
     public let badge: Int
     /// How many API keys there are.
     public let apiKeys: Int
-    /// The state of the profile that was read. A change since this one fails with ``TurnstoneError/changed(_:)`` if the
-    /// profile has changed. Nil: the answer did not say it.
+    /// The profile's ETag. Pass the user to ``ServerClient/change(_:_:since:)`` to fail if the profile has changed. Nil:
+    /// the answer did not have it.
     public internal(set) var tag: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -56,6 +56,11 @@ public struct Erasure: Decodable, Hashable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case devices, apiKeys, pushes, receipts, files, unreadable
+    }
+
+    /// Nothing was left.
+    init() {
+        (devices, apiKeys, pushes, receipts, files, unreadable) = (0, 0, 0, 0, 0, 0)
     }
 
     public init(from decoder: any Decoder) throws {

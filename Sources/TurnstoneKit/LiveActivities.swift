@@ -43,6 +43,9 @@ extension ServerClient {
 
     /// Pushes a new state to Live Activities.
     ///
+    /// After a 503, some of them may have got it. So it is repeated only with `timestamp`, and not with `alert`, which
+    /// they would show again.
+    ///
     /// - Parameters:
     ///   - state: encoded as the app's `ContentState`.
     ///   - others: further members of the request, such as `staleDate`, `priority` or `alert`.
@@ -98,8 +101,9 @@ extension ServerClient {
         var body = others.merging(target.members) { $1 }
         body["event"] = .string(event)
         if let state { body["contentState"] = .object(state) }
+        let once = event == "update" && (body["timestamp"] == nil || body["alert"] != nil)
         return try await connection.value(
-            "POST", "api/push/live-activity", as: Taken.self, body: body
+            "POST", "api/push/live-activity", as: Taken.self, body: body, once: once
         ).state
     }
 
@@ -141,7 +145,7 @@ extension ServerClient {
     public func removeChannel(
         _ id: String, in environment: APNsEnvironment? = nil
     ) async throws(TurnstoneError) {
-        try await connection.perform("DELETE", try Self.path(of: id, environment))
+        try await connection.remove(try Self.path(of: id, environment))
     }
 
     /// Base64 has characters that base64url writes in another way, for paths.

@@ -4,8 +4,14 @@ import Foundation
 ///
 /// A request whose answer was lost is never repeated: it may have been done. Nor is one that changes something,
 /// if the 429 or 503 is not the installation's own: JSON with `error`. (A proxy that answers so is taken for the
-/// installation.) After a 503, ``ServerClient/makeChannel(keepsNewest:in:)`` and ``PlayerClient/rotateKey()`` are
-/// not repeated either: a part of them may have been done.
+/// installation.)
+///
+/// A 503 may mean that a part was done. A repetition completes it, and a removal that finds nothing then counts as
+/// done. These are not repeated after a 503, because they would be done twice, or fail because they were done:
+/// - ``ServerClient/makeChannel(keepsNewest:in:)`` and ``PlayerClient/rotateKey()``;
+/// - changes since a profile that was read, and preferences with a ``NotificationPreferences/tag``;
+/// - profiles with `session`, also those of registrations;
+/// - ``ServerClient/updateActivity(_:state:others:)`` without `timestamp`, or with `alert`.
 public struct Patience: Sendable {
     /// How often a request is sent at most: 1 and less mean no repetitions.
     public var attempts: Int

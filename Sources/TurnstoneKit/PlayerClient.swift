@@ -16,8 +16,7 @@ public struct PlayerClient: Sendable {
     ///   - base: the installation's address, with the prefix under which it is mounted.
     ///   - player: the player's number on Online-Go.com.
     ///   - key: the player's API key.
-    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
-    ///     thread.
+    ///   - transport: share one between many clients (``DefaultTransport``).
     public init(
         at base: URL, player: String, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
@@ -90,8 +89,8 @@ public struct PlayerClient: Sendable {
 
     /// Removes a device of the player by its id or its token, for instance when the player signs out.
     public func unregister(_ idOrToken: String) async throws(TurnstoneError) {
-        try await connection.perform(
-            "DELETE", "register/\(try Connection.encoded(idOrToken))",
+        try await connection.remove(
+            "register/\(try Connection.encoded(idOrToken))",
             member: ("status", "unregistered"))
     }
 
@@ -102,9 +101,7 @@ public struct PlayerClient: Sendable {
         try await connection.value("GET", "api/devices", as: Devices.self).data
     }
 
-    /// The key with which a page subscribes a browser to Web Push: `applicationServerKey`, in base64url.
-    ///
-    /// - Throws: ``TurnstoneError/notFound(_:)`` if the installation does not reach browsers.
+    /// The same as ``AppClient/webPushKey()``.
     public func webPushKey() async throws(TurnstoneError) -> String {
         try await connection.webPushKey()
     }
@@ -177,8 +174,8 @@ public struct PlayerClient: Sendable {
 
     /// Revokes one of the player's keys, for instance that of a lost phone.
     public func revokeKey(_ id: String) async throws(TurnstoneError) {
-        try await connection.perform(
-            "DELETE", "api-keys/\(try Connection.encoded(id))", member: ("revoked", true))
+        try await connection.remove(
+            "api-keys/\(try Connection.encoded(id))", member: ("revoked", true))
     }
 
     private struct NewKey: Decodable {
@@ -236,7 +233,7 @@ public struct PlayerClient: Sendable {
     /// Changes what is known of the player, if nothing has changed it since it was read.
     ///
     /// - Throws: ``TurnstoneError/changed(_:)`` if something has, also the registration of another device: read it
-    ///   again.
+    ///   again; ``TurnstoneError/invalid(_:)`` if the profile has no tag.
     @discardableResult
     public func changeProfile(
         _ changes: [String: JSONValue], since profile: Profile

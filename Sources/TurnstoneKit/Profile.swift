@@ -2,8 +2,19 @@
 public struct Profile: Hashable, Sendable {
     /// Aliases, tags, language and so on, as the reference describes `GET /api/profile`.
     public let members: [String: JSONValue]
-    /// The state. Nil: the answer did not say it, and a change since this profile changes whatever is there.
+    /// The state, an ETag. Nil: the answer did not have it, and no change since this profile is possible.
     public let tag: String?
+
+    /// The value of `If-Match` for a change since a profile with this tag.
+    static func condition(_ tag: String?) throws(TurnstoneError) -> String {
+        guard let tag else { throw .invalid("the profile has no tag") }
+        return tag
+    }
+}
+
+extension [String: JSONValue] {
+    /// Whether these changes of a profile count a session, which must not be counted twice.
+    var beginsSession: Bool { self["session"] != nil }
 }
 
 private struct ProfileAnswer: Decodable { let profile: [String: JSONValue] }
@@ -16,9 +27,12 @@ extension Connection {
     func changeProfile(
         _ changes: [String: JSONValue], since profile: Profile? = nil
     ) async throws(TurnstoneError) -> Profile {
-        let headers = profile?.tag.map { ["If-Match": $0] } ?? [:]
+        var headers: [String: String] = [:]
+        if let profile { headers["If-Match"] = try Profile.condition(profile.tag) }
         return try Self.profile(
-            in: try await send("PATCH", "api/profile", body: changes, headers: headers))
+            in: try await send(
+                "PATCH", "api/profile", body: changes, headers: headers, once: changes.beginsSession
+            ))
     }
 
     private static func profile(in answer: HTTPAnswer) throws(TurnstoneError) -> Profile {

@@ -15,8 +15,7 @@ public struct ServerClient: Sendable {
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
     ///   - key: one of the installation's `TURNSTONE_SERVER_KEY`.
-    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
-    ///     thread.
+    ///   - transport: share one between many clients (``DefaultTransport``).
     public init(
         at base: URL, key: String, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()
@@ -123,27 +122,34 @@ public struct ServerClient: Sendable {
     /// try await client.change("ann", ["tags": .object(["role": .string("admin")])])
     /// ```
     ///
-    /// - Parameter known: the user as it was read. Nil, or without a ``KnownUser/tag``: whatever is there changes.
+    /// - Parameter known: the user as it was read. Nil: whatever is there changes.
     /// - Throws: ``TurnstoneError/changed(_:)`` if the profile has changed since `known` was read;
+    ///   ``TurnstoneError/invalid(_:)`` if `known` has no tag or is another user;
     ///   ``TurnstoneError/conflict(_:)`` if another user has one of the aliases.
     @discardableResult
     public func change(
         _ user: String, _ changes: [String: JSONValue], since known: KnownUser? = nil
     ) async throws(TurnstoneError) -> KnownUser {
         let path = "api/users/\(try Connection.encoded(user))"
-        let headers = known?.tag.map { ["If-Match": $0] } ?? [:]
+        var headers: [String: String] = [:]
+        if let known {
+            guard known.id == user else { throw .invalid("the profile is another user's") }
+            headers["If-Match"] = try Profile.condition(known.tag)
+        }
         return try Self.user(
-            in: try await connection.send("PATCH", path, body: changes, headers: headers))
+            in: try await connection.send(
+                "PATCH", path, body: changes, headers: headers, once: changes.beginsSession))
     }
 
     /// Erases a user everywhere, for instance when the account is closed.
     ///
     /// After a 503 it is repeated, and erases what is left. The numbers are those of the last attempt: what an
-    /// earlier one erased is not in them.
+    /// earlier one erased is not in them. If nothing was left, they are all 0.
     @discardableResult
     public func erase(_ user: String) async throws(TurnstoneError) -> Erasure {
         let path = "api/users/\(try Connection.encoded(user))"
-        return try await connection.value("DELETE", path, as: ErasureAnswer.self).erased
+        guard let answer = try await connection.removal(path) else { return Erasure() }
+        return try Connection.read(answer, as: ErasureAnswer.self).erased
     }
 
     private struct Badge: Decodable { let badge: Int }
@@ -212,6 +218,6 @@ public struct ServerClient: Sendable {
     ///
     /// - Throws: ``TurnstoneError/notFound(_:)`` if there is none of this id.
     public func removeSegment(_ id: String) async throws(TurnstoneError) {
-        try await connection.perform("DELETE", "api/segments/\(try Connection.encoded(id))")
+        try await connection.remove("api/segments/\(try Connection.encoded(id))")
     }
 }

@@ -15,8 +15,7 @@ public struct Signup: Sendable {
 
     /// - Parameters:
     ///   - base: the installation's address, with the prefix under which it is mounted.
-    ///   - transport: the same for all clients where there are many: each has connections of its own and, on Linux, a
-    ///     thread.
+    ///   - transport: share one between many clients (``DefaultTransport``).
     public init(
         at base: URL, transport: any Transport = DefaultTransport(),
         patience: Patience = Patience()

@@ -38,8 +38,7 @@ public struct HTTPAnswer: Sendable {
     public var headers: [String: String]
     public var body: Data
 
-    /// - Parameter headers: in any case. Of names that differ in their case only, the first one of the alphabet
-    ///   counts: capitals come first there.
+    /// - Parameter headers: in any case. If names differ only in case, the first in ASCII order wins.
     public init(status: Int, headers: [String: String] = [:], body: Data = Data()) {
         self.status = status
         self.headers = Dictionary(
@@ -55,8 +54,9 @@ extension HTTPAnswer {
 }
 
 #if os(Linux)
-    /// What a client sends by unless it is given another transport. Each has a thread and three descriptors once it
-    /// is used, and at most 16 connections to a host. A program with many clients gives them the same one.
+    /// What a client sends by unless it is given another transport. From its first exchange on, each has a thread, two
+    /// descriptors, and one more for each open connection (at most 16 to a host). A program with many clients gives
+    /// them the same one.
     public typealias DefaultTransport = CurlTransport
 #else
     /// What a client sends by unless it is given another transport. Each has connections of its own. A program with

@@ -26,12 +26,14 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     case refused(status: Int, String)
     /// 429 or 503, also after the repetitions that ``Patience`` allows. Try again after that time.
     ///
-    /// If the sentence is the installation's, nothing was done, but for some calls: a 503 of
-    /// ``ServerClient/makeChannel(keepsNewest:in:)`` may have made a channel, one of ``PlayerClient/rotateKey()`` may
-    /// leave a new key that nobody has, one of ``ServerClient/erase(_:)`` may have erased a part, and one of a
-    /// registration with a profile may have registered the device. A `status 503` came from something between, and
-    /// the request may have been done. So it may if a proxy answers JSON with `error`, which is taken for the
-    /// installation's.
+    /// A 503 may mean that a part was done: a registration with a profile may have registered the device, and an erasure
+    /// may have erased a part. The same call completes it. Before you repeat one of those that ``Patience`` lists, look:
+    /// ``ServerClient/channels(in:)`` shows whether there is one more, ``PlayerClient/keys()`` whether the old key works,
+    /// and a profile or preferences that you read again whether they have changed. After a 429 of the installation,
+    /// nothing was done.
+    ///
+    /// A sentence such as `status 503` is that of something between, and the whole request may have been done. So it may
+    /// if a proxy answers JSON with `error`, which is taken for the installation's.
     case later(after: Duration?, String)
     /// Another 5xx: the installation has a problem that its operator must solve.
     case broken(status: Int, String)
@@ -42,7 +44,8 @@ public enum TurnstoneError: Error, Hashable, Sendable {
     /// wants you to sign in, may have answered.
     case unexpected(String)
     /// Nothing was sent, because the call itself is wrong: an id that cannot be in a path, such as an empty one,
-    /// a number that JSON has not, more than 64 levels of arrays and objects, or a key with a line break.
+    /// a number that JSON has not, more than 64 levels of arrays and objects, a key with a line break, or a change
+    /// since a profile that has no tag or is another user's.
     case invalid(String)
     /// The task was cancelled.
     case cancelled

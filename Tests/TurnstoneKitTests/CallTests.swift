@@ -15,7 +15,7 @@ import TurnstoneKit
         }
     }
 
-    private static let removals = [
+    static let removals = [
         Call("a key") { try await $0.player().revokeKey("k") },
         Call("a player's device") { try await $0.player().unregister("d") },
         Call("a user's device") { try await $0.app().unregister("d") },

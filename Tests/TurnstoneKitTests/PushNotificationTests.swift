@@ -47,7 +47,8 @@ import TurnstoneKit
 
     @Test(arguments: [
         "/admin", "/go/../admin", "/go/%2e%2e/admin", "/go/..%2fadmin", "/go/..%2Fadmin",
-        "/go/..%5cadmin", "/go/a%2fb", "/go/%5Cadmin", "/go/a/%2e%2E%2fadmin", "/goo", "",
+        "/go/..%5cadmin", "/go/..%2f%cc%b8admin", "/go/..%5c%cc%b8admin", "/go/a%2fb",
+        "/go/%5Cadmin", "/go/a/%2e%2E%2fadmin", "/goo", "",
     ])
     func aPushOpensNothingBesideASitesPath(path: String) throws {
         let site = try #require(URL(string: "https://example.org/go"))
