@@ -305,14 +305,16 @@ package final class Drainer: RunPart {
         return false
     }
 
-    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand,
-    /// or to its lane if it is streamed and too many of those are in hand.
+    /// Takes a notification, or moves it to the backlog if all its recipients have enough deliveries in hand or
+    /// its user has some there, or to its lane if it is streamed and too many of those are in hand.
     private func takeInTurn(_ file: SpoolFile) throws(Failure) {
         let lane = file.lane
         if !lane.isStreamed {
+            var isCrowded = intake.hasInBacklog(before: file)
             // Damage is ignored here: `take` sets a damaged file aside.
-            var isCrowded = false
-            do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
+            if !isCrowded {
+                do throws(Failure) { isCrowded = try queue.isCrowded(file) } catch {}
+            }
             if isCrowded, intake.moveToBacklog(file) { return }
         } else if queue.streamedCount >= PushQueue.mostStreamed, intake.move(file, to: lane) {
             return

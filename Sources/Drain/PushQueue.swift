@@ -94,14 +94,20 @@ final class PushQueue {
         case .urgent, .normal, .backlog: break
         }
         let isFromBacklog = entry.job.lane == .backlog
-        let place = entry.delivery.isProven && !isFromBacklog ? 0 : 1
         smallCount += 1
         if isFromBacklog { backlogCount += 1 }
         if entry.job.lane == .urgent {
-            urgent[place].append(entry)
+            urgent[place(of: entry, in: urgent)].append(entry)
         } else {
-            normal[place].append(entry)
+            normal[isFromBacklog ? 1 : place(of: entry, in: normal)].append(entry)
         }
+    }
+
+    /// Which of two lines a delivery goes to: the first one if its device is known to work, unless the second one
+    /// has older ones to the same recipient.
+    private func place(of entry: Entry, in lines: [FairLine]) -> Int {
+        guard entry.delivery.isProven else { return 1 }
+        return lines[1].count(of: entry.job.file.recipient(of: entry.delivery)) > 0 ? 1 : 0
     }
 
     /// Takes back a delivery that was not tried.

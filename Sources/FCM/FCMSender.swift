@@ -33,6 +33,9 @@ package final class FCMSender: PushSender {
     private var links: [FCMLink] = []
     private var retry = Reconnection()
     private var pending = PendingPushes<FCMRequest, FCMVerdict>()
+    /// For each device with pushes under way, how many these are, and the connection that has them. Its further
+    /// pushes take the same one, because pushes on several connections may overtake each other.
+    private var courses: [DeviceToken: (link: FCMLink, count: Int)] = [:]
     private var pace: FCMPace
     private var fields = HeaderFields()
     /// The number of the newest token that FCM has accepted.
@@ -161,15 +164,7 @@ package final class FCMSender: PushSender {
         if let trouble = tokens.trouble { return giveBackUnsent(trouble.reason) }
         guard let bearer = tokens.bearer else { return }
         if connections == 0 { open(now: now) }
-        var allowed = pace.allowed(now: now)
-        for link in links {
-            allowed = min(allowed, provenLimit)
-            let count = min(allowed, link.room)
-            guard count > 0 else { continue }
-            let sent = submit(upTo: count, on: link, bearer, now: now)
-            allowed -= sent
-            pace.spend(sent)
-        }
+        pace.spend(submit(upTo: min(pace.allowed(now: now), provenLimit), bearer, now: now))
         if pending.waiting > 0, pace.allowed(now: now) < 1 {
             deadline = min(deadline, pace.next)
         } else {
@@ -180,27 +175,55 @@ package final class FCMSender: PushSender {
     /// A token goes with one message first, over all connections, until FCM has accepted it.
     private var provenLimit: Int { isProven ? .max : max(0, 1 - pending.inFlight) }
 
-    private func submit(
-        upTo count: Int, on link: FCMLink, _ bearer: String, now: Instant
-    ) -> Int {
+    /// - Returns: the number of pushes that were sent.
+    private func submit(upTo count: Int, _ bearer: String, now: Instant) -> Int {
         var sent = 0
-        while sent < count, var item = pending.popFirst() {
-            writeFields(bearer, length: item.request.body.count)
-            guard
-                link.connection.submit(
-                    tag: pending.nextTag, fields, body: item.request.body, now: now)
-            else {
-                pending.prepend(item)
+        // Those that wait for room on the connection that has their device's last push.
+        var passedOver: [Item] = []
+        while sent < count, let free = links.first(where: { $0.room > 0 }),
+            let item = pending.popFirst()
+        {
+            let link = courses[item.request.token]?.link ?? free
+            guard link.room > 0 else {
+                passedOver.append(item)
+                continue
+            }
+            guard submit(item, on: link, bearer, now: now) else {
+                passedOver.append(item)
                 break
             }
-            link.lastSize = max(1, item.request.body.count)
-            item.credential = tokens.number
-            pending.keepSent(item)
             sent += 1
         }
+        for item in passedOver.reversed() { pending.prepend(item) }
         // The caller may take a while to record verdicts before the next step.
-        link.connection.flush()
+        if sent > 0 { for link in links { link.connection.flush() } }
         return sent
+    }
+
+    private func submit(
+        _ item: Item, on link: FCMLink, _ bearer: String, now: Instant
+    ) -> Bool {
+        let request = item.request
+        writeFields(bearer, length: request.body.count)
+        guard
+            link.connection.submit(tag: pending.nextTag, fields, body: request.body, now: now)
+        else { return false }
+        link.lastSize = max(1, request.body.count)
+        var item = item
+        item.credential = tokens.number
+        pending.keepSent(item)
+        courses[request.token, default: (link, 0)].count += 1
+        return true
+    }
+
+    /// Takes a push that was sent, because its request has an outcome.
+    private func takeSent(_ tag: Int) -> Item {
+        let item = pending.takeSent(tag)
+        let token = item.request.token
+        if let course = courses[token] {
+            courses[token] = course.count > 1 ? (course.link, course.count - 1) : nil
+        }
+        return item
     }
 
     /// Only the length differs from message to message, so the rest is indexed (RFC 7541): the bearer alone
@@ -277,13 +300,12 @@ package final class FCMSender: PushSender {
             case .answered(let tag, let answer):
                 link.hasAnswer = true
                 retry.didSucceed()
-                settle(FCMVerdict(answer, now: moment), of: pending.takeSent(tag), on: link)
+                settle(FCMVerdict(answer, now: moment), of: takeSent(tag), on: link)
             case .refused(let tag):
                 link.window.shrink()
-                pending.sendAgain(
-                    pending.takeSent(tag), orElse: .notSent("refused by the server"))
+                pending.sendAgain(takeSent(tag), orElse: .notSent("refused by the server"))
             case .lost(let tag, let reason):
-                pending.settle(pending.takeSent(tag), .noAnswer(reason))
+                pending.settle(takeSent(tag), .noAnswer(reason))
             }
         }
     }

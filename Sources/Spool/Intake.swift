@@ -52,6 +52,8 @@ package final class Intake {
     private var dueList: FolderList?
     /// When the first notification was moved to the backlog since the lanes were last listed.
     private var movingSince: Instant?
+    /// What is in the backlog, if that is known.
+    private var backlog: Backlog?
 
     /// Call ``recover(at:)`` before anything else.
     @export(interface)
@@ -77,6 +79,7 @@ package final class Intake {
         while true {
             guard let name = try name(in: spool.ready(lane), list.next) else {
                 list.removeIfOversized()
+                if lane == .backlog { backlog?.didEnd(held.values) }
                 return nil
             }
             if let file = try take(spool.ready(lane), name) { return file }
@@ -89,7 +92,15 @@ package final class Intake {
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
         guard move(file, to: .backlog) else { return false }
         movingSince = movingSince ?? Instant.now
+        backlog?.add(file)
         return true
+    }
+
+    /// Whether the backlog may have an older notification to the same user, which must not be overtaken.
+    package func hasInBacklog(before file: SpoolFile) -> Bool {
+        let known = backlog ?? Backlog(spool)
+        backlog = known
+        return known.mayHold(before: file)
     }
 
     /// Moves a notification to a lane's folder, to be taken from there.

@@ -29,7 +29,7 @@ final class NameList {
     private static let mostOrdered = 256
     /// The most names in memory.
     private static let most = 32_768
-    /// The most names of one group in memory while others are looked for.
+    /// The most names of one group in memory while others are looked for, those of the oldest files.
     private static let mostOfGroup = 2048
     /// The most names that are read at once: some 50 ms.
     private static let mostRead = 1 << 18
@@ -78,14 +78,19 @@ final class NameList {
             read += 1
             let group = groupOfFile(name)
             let known = groups[group]?.count ?? 0
-            if isLimited, known >= Self.mostOfGroup {
-                hasLeftOut = true
-                continue
-            }
             if known == 0 { turns.append(group) } else { unordered.insert(group) }
             groups[group, default: []].append(name)
             count += 1
+            if isLimited, known + 1 >= 2 * Self.mostOfGroup { keepOldest(of: group) }
         }
+    }
+
+    /// Leaves out the newer half of a group.
+    private func keepOldest(of group: Int) {
+        let files = files(of: group)
+        groups[group] = files.suffix(Self.mostOfGroup).map { $0.name }
+        count -= files.count - Self.mostOfGroup
+        hasLeftOut = true
     }
 
     /// Makes one group of all names.
@@ -95,18 +100,49 @@ final class NameList {
         (turns, turn, unordered) = ([0], 0, [0])
     }
 
-    /// Puts a group's names into the order in which their files were written: a user gets messages in the
-    /// order in which they were accepted. The first come last.
+    /// Puts a group's names into the order in which their notifications were accepted, so that a user gets
+    /// messages in that order. The first come last.
     private func order(_ group: Int) {
-        let names = (groups[group] ?? []).map {
-            name -> (name: String, seconds: Int64, rest: Int64) in
+        var files = files(of: group)
+        // A file's time counts in steps of some milliseconds, in which several may be written.
+        var start = 0
+        while start < files.count {
+            var end = start + 1
+            while end < files.count, files[end].isAsOld(as: files[start]) { end += 1 }
+            if end - start > 1 {
+                let numbered = files[start..<end].map { ($0, acceptance(of: $0.name)) }
+                files.replaceSubrange(
+                    start..<end, with: numbered.sorted { $0.1 > $1.1 }.map { $0.0 })
+            }
+            start = end
+        }
+        groups[group] = files.map { $0.name }
+    }
+
+    /// A group's names and when their files were written, the oldest last.
+    private func files(of group: Int) -> [File] {
+        (groups[group] ?? []).map { (name) in
             var found: Files.Stamp?
             do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(name)") } catch {}
-            return (name, found?.seconds ?? .max, found?.nanoseconds ?? .max)
+            return File(
+                name: name, seconds: found?.seconds ?? .max, rest: found?.nanoseconds ?? .max)
         }
-        groups[group] = names.sorted { ($0.seconds, $0.rest) > ($1.seconds, $1.rest) }.map {
-            $0.name
-        }
+        .sorted { ($0.seconds, $0.rest) > ($1.seconds, $1.rest) }
+    }
+
+    private struct File {
+        let name: String
+        let seconds: Int64
+        let rest: Int64
+
+        func isAsOld(as other: File) -> Bool { seconds == other.seconds && rest == other.rest }
+    }
+
+    /// A message's place in the order of acceptance. Other notifications have none, and go first.
+    private func acceptance(of name: String) -> Int64 {
+        do throws(Failure) {
+            return try SpoolFile.open("\(folder)/\(name)")?.notification.order ?? 0
+        } catch { return 0 }  // whoever takes it sees to its damage
     }
 
     /// Starts again with a new listing.
@@ -139,7 +175,7 @@ package func newID(for user: UserID?) throws(Failure) -> String {
 
 /// The group of a file name: the value of the last four digits of its id. With fewer digits, one of 256 users
 /// would wait behind another one's messages.
-private func groupOfFile(_ name: String) -> Int {
+func groupOfFile(_ name: String) -> Int {
     let digits = String(decoding: name.utf8.dropFirst(32).prefix(4), as: UTF8.self)
     return Int(UInt16(digits, radix: 16) ?? 0)
 }

@@ -19,7 +19,8 @@ struct OriginWindow: Equatable {
     private var failing: Set<UserID?> = []
 
     /// How many of them one recipient may have: those of a browser that never answers leave room for others.
-    var share: Int { max(1, size / 2) }
+    /// Over HTTP/1.1 there is a connection for each, and messages would overtake each other.
+    var share: Int { limit > Self.connections ? max(1, size / 2) : 1 }
 
     mutating func adapt(
         to outcome: WebPushOutcome, of recipient: PushRecipient, isMultiplexed: Bool

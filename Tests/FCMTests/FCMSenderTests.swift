@@ -65,6 +65,32 @@ import Unix
         #expect(stage.server.refusedStreams(listener: 0) == 0)
     }
 
+    @Test("a device's messages stay on one connection while some are under way, and others go on")
+    func course() throws {
+        let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        try stage.submit(8, from: 2, to: 1)
+        try stage.submit(5, from: 10)
+        try stage.play { stage.requests.count == 9 }
+        try stage.pause()
+        let first = stage.requests[1..<4].map { $0.connection.number }
+        let others = stage.requests[4...].map { $0.connection.number }
+        #expect(Set(first).count == 1 && stage.requests.count == 9)
+        #expect(!others.contains(first[0]))
+        var answered = 1
+        try stage.play {
+            while answered < stage.requests.count {
+                stage.answer(answered)
+                answered += 1
+            }
+            return stage.sender.backlog == 0
+        }
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 14))
+    }
+
     @Test func connectionsThatAreNeededAreOpenedAtTheSameTime() throws {
         let stage = try SenderStage()
         try stage.submit(1)

@@ -52,14 +52,18 @@ final class SenderStage {
     }
 
     /// Submits messages numbered from `first`.
-    func submit(_ count: Int, from first: Int = 1, text: String = "Hello") throws {
+    ///
+    /// - Parameter device: the number of their device; by default each has its own.
+    func submit(
+        _ count: Int, from first: Int = 1, text: String = "Hello", to device: Int? = nil
+    ) throws {
         let message = try FCMMessage(
             PushContent(
                 type: .alert, priority: 10, collapseID: nil,
                 payload: Payload(aps: ["alert": .string(text)])), id: "n1",
             expires: Timestamp.systemNow + .hours(1))
         for number in first..<(first + count) {
-            let token = try #require(DeviceToken("token:\(number)", on: .android))
+            let token = try #require(DeviceToken("token:\(device ?? number)", on: .android))
             sender.submit(
                 FCMRequest(message, to: token, now: Timestamp.systemNow), for: Numbered(number))
         }

@@ -54,12 +54,45 @@ import Unix
         let folder = "spool/apns/ready/\(isUrgent ? "urgent" : "normal")"
         let bytes = try #require(world.state.read("\(folder)/\(first).jsonl"))
         let text = String(decoding: bytes, as: UTF8.self)
-        for _ in 1..<count {
+        let order = try #require(text.firstMatch(of: /"order":([0-9]+)/)?.1)
+        let begin = try #require(Int64(order))
+        for number in 1..<count {
             let random = UUID().uuidString.lowercased()
             let id = isKeyed ? random : "\(random.dropLast(4))\(first.suffix(4))"
             try world.state.write(
-                text.replacingOccurrences(of: first, with: id), to: "\(folder)/\(id).jsonl")
+                text.replacing(first, with: id).replacing("Hello", with: "Hello \(number)")
+                    .replacing(order, with: String(begin + Int64(number))),
+                to: "\(folder)/\(id).jsonl")
         }
+    }
+
+    /// Of the pushes in the order in which they arrived.
+    private func titles() throws -> [String?] {
+        try world.simulator.pushes().map { push in
+            push["payload"]?.object?["aps"]?.object?["alert"]?.object?["title"]?.string
+        }
+    }
+
+    @Test(
+        "a user's messages arrive in the order of their acceptance, however many wait",
+        arguments: [200, 501, 6000], [false, true])
+    func order(count: Int, isUrgent: Bool) throws {
+        try give(count, isUrgent: isUrgent, isKeyed: false)
+        try world.run("deliver")
+        #expect(try titles() == ["Hello"] + (1..<count).map { "Hello \($0)" })
+    }
+
+    @Test("what a drainer left in the backlog goes before what was accepted since")
+    func leftInBacklog() throws {
+        try give(300, isUrgent: false, isKeyed: false)
+        let folder = "\(world.state.path)/spool/apns/ready"
+        try FileManager.default.moveItem(
+            atPath: "\(folder)/normal", toPath: "\(folder)/backlog")
+        try FileManager.default.createDirectory(
+            atPath: "\(folder)/normal", withIntermediateDirectories: true)
+        _ = try send(("users", ["ann"]), isUrgent: false)
+        try world.run("deliver")
+        #expect(try titles() == ["Hello"] + (1..<300).map { "Hello \($0)" } + ["Hello"])
     }
 
     private func sendToOthers(isUrgent: Bool) throws {
