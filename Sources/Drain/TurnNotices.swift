@@ -177,6 +177,8 @@ final class TurnNotices: RunPart {
                 document.unreached.forget(job.notification.id)
                 document.recordAccepted(
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
+                // The other devices' icons show too few games, which the next cycle corrects.
+                if isOver, job.missedDevices > 0 { try state.forgetJudgement(of: player) }
             } else if isOver {
                 let id = job.notification.id
                 let open = run.spools.services(

@@ -131,16 +131,22 @@ extension TurnLedger {
     /// of older notices that no device has accepted. It becomes the notice of all of them, and its turns that
     /// no longer wait are forgotten. Turns of newer notices are left to those, which may be for more devices.
     ///
+    /// If none of its own waits any more, it names nothing: the older notices are still queued, and what was
+    /// sent of them may have arrived.
+    ///
     /// - Parameter waiting: the games that wait for the player, by the newest look.
     /// - Returns: the games that the notice names, in the look's order.
     package mutating func fill(_ notice: Int64, from waiting: [Game]) -> [Game] {
         var named: [Game] = []
+        var hasOwn = false
         for game in waiting {
             guard let entry = self[game.id], entry.covers(Turn(game)),
                 entry.notice == notice || !entry.isNotified && entry.notice < notice
             else { continue }
+            if entry.notice == notice { hasOwn = true }
             named.append(game)
         }
+        if !hasOwn { named = [] }
         let ids = Set(named.map { $0.id })
         entries.removeAll { $0.notice == notice && !$0.isNotified && !ids.contains($0.turn.game) }
         update { entry in

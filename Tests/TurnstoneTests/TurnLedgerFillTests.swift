@@ -36,6 +36,12 @@ import Turnstone
         #expect(notices(ledger) == [10: 4, 20: 5, 40: 6])
     }
 
+    @Test func aNoticeWithNoTurnOfItsOwnLeavesTheOthersToTheirs() {
+        var ledger = ledger
+        #expect(ledger.fill(6, from: [game(10), game(20)]).isEmpty)
+        #expect(notices(ledger) == [10: 4, 20: 5])
+    }
+
     @Test func aGameThatHasMovedOnIsNotTheTurnThatWasQueued() {
         var ledger = ledger
         let moved = game(30) { $0.moveCount = 39 }

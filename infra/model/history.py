@@ -522,10 +522,10 @@ class History:
         return result
 
     def await_drainer(self):
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if not self.programs.is_draining():
-                return
+        deadline = time.monotonic() + 60
+        while self.programs.is_draining():
+            if time.monotonic() > deadline:
+                self.fail(Settled("a drainer has not ended within a minute"))
             time.sleep(0.005)
 
     def see_pushes(self, worlds):
