@@ -31,37 +31,34 @@ package struct Examination {
     }
 
     @export(interface)
-    package func problems() throws(Failure) -> [Problem] {
+    package func problems() -> [Problem] {
         var found: [Problem] = []
         // Several examinations meet the same file, or the same setting.
-        for problem in try all() where !found.contains(where: { $0.members == problem.members }) {
+        for problem in all() where !found.contains(where: { $0.members == problem.members }) {
             found.append(problem)
         }
         return found
     }
 
-    private func all() throws(Failure) -> [Problem] {
+    private func all() -> [Problem] {
         var problems = configurationProblems()
         problems += writing()
-        var folders = UnusableFolders()
-        do throws(Failure) { folders = try unusableFolders() } catch {
-            problems.append(Problem(stateFault: error, of: state.folder))
-        }
+        let folders = UnusableFolders(of: state)
+        var faults = folders.faults
         for find in [
             cycle, answers, oldest, stops, failures, refusals, unconfigured, drainer, pause, failed,
             setAside, links,
         ] {
             do throws(Failure) { problems += try find() } catch {
-                // Whatever is in a folder that is a file, or closed, cannot be found. One problem for it is enough.
-                let causes = [Errno.notDirectory.name, Errno.noAccess.name]
-                guard folders.names.isEmpty || !causes.contains(error.cause) else { continue }
-                problems.append(Problem(stateFault: error, of: state.folder))
+                if !folders.explain(error) { faults.append(error) }
             }
         }
-        do throws(Failure) { problems += try unusable(folders.closed) } catch {
-            problems.append(Problem(stateFault: error, of: state.folder))
-        }
-        return problems + folders.replaced
+        var files = folders.closed.map { (name: $0, reason: Errno.noAccess.name) }
+        do throws(Failure) {
+            files += try state.unusable().filter { !folders.closed.contains($0.name) }
+        } catch { faults.append(error) }
+        return problems + faults.map { Problem(stateFault: $0, of: state.folder) }
+            + unusable(files) + folders.replaced
     }
 
     /// Whether files can be written and how much room is left for them. A full disk is one problem, not two.
@@ -200,98 +197,6 @@ package struct Examination {
         do throws(SystemError) { return try !Files.exists(path) } catch { return false }
     }
 
-    /// The folders whose contents no program can use.
-    private struct UnusableFolders {
-        /// Those in whose place is something else: everything that would be inside counts as missing.
-        var replaced: [Problem] = []
-        /// Those without access, by their paths below the state folder.
-        var closed: [(name: String, reason: String)] = []
-        /// Both.
-        var names: [String] = []
-    }
-
-    private func unusableFolders() throws(Failure) -> UnusableFolders {
-        var found = UnusableFolders()
-        for shelf in State.shelves + ["watch", "messages", "locks"] {
-            // Folders of users and the like are named by two digits of a digest, those of messages by the
-            // day.
-            for name in try namesOfFolders(in: shelf, &found)
-            where shelf == "locks" || [2, 10].contains(name.utf8.count) {
-                let path = "\(shelf)/\(name)"
-                let isLink =
-                    shelf != "messages" && Files.target(ofLink: "\(state.folder)/\(path)") != nil
-                try examine(path, orLink: isLink, &found)
-            }
-        }
-        for name in ["receipts", "spool", "spool/joint", "spool/throttles"] {
-            try examine(name, &found)
-        }
-        for spool in try spools.all() {
-            try examine(spool.name, &found)
-            for name in [
-                "cancelled", "series", "failed", "ready", "ready/urgent", "ready/normal",
-                "ready/backlog", "ready/bulk", "ready/throttled",
-            ] {
-                try examine("\(spool.name)/\(name)", &found)
-            }
-            for name in ["held", "waiting"].map({ "\(spool.name)/\($0)" }) {
-                for moment in try namesOfFolders(in: name, &found) {
-                    try examine("\(name)/\(moment)", &found)
-                }
-            }
-        }
-        return found
-    }
-
-    /// The names in a folder, without those of files: no folder's name has a dot. Adds the folder itself if it
-    /// cannot be used.
-    private func namesOfFolders(
-        in name: String, _ found: inout UnusableFolders
-    ) throws(Failure) -> [String] {
-        try examine(name, &found)
-        do throws(SystemError) {
-            return try Files.names(in: "\(state.folder)/\(name)").filter {
-                !$0.utf8.contains(UInt8(ascii: "."))
-            }
-        } catch { return [] }
-    }
-
-    /// Adds a folder if it is there and cannot be used, unless it is inside one that was added before.
-    ///
-    /// - Parameter isLink: whether it is a link, whose target may be missing.
-    private func examine(
-        _ name: String, orLink isLink: Bool = false, _ found: inout UnusableFolders
-    ) throws(Failure) {
-        guard !found.names.contains(where: { isInside(name, $0) }) else { return }
-        let path = "\(state.folder)/\(name)"
-        do throws(SystemError) {
-            return try Files.checkFolder(path)
-        } catch {
-            switch error.errno {
-            case .noAccess: found.closed.append((name, error.errno.name))
-            case .notDirectory, .loop: found.replaced.append(problem(ofFolder: path, error))
-            case .noEntry where isLink: found.replaced.append(problem(ofFolder: path, error))
-            case .noEntry: return
-            default: throw error.failure
-            }
-            found.names.append(name)
-        }
-    }
-
-    private func isInside(_ name: String, _ folder: String) -> Bool {
-        name.utf8.starts(with: "\(folder)/".utf8)
-    }
-
-    private func problem(ofFolder path: String, _ error: SystemError) -> Problem {
-        Problem(
-            "no folder",
-            error.errno == .notDirectory
-                ? "\(path) should be a folder, but is something else."
-                : "\(path) should be a folder, but \(error.reasonForFolder).",
-            action: "Put the folder back, or remove what is in its place.",
-            ["file": .string(path)])
-    }
-
     private func drainer() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
         for spool in try spools.all() {
@@ -395,13 +300,8 @@ package struct Examination {
     }
 
     /// One problem for each remedy, so that no action is for another fault.
-    ///
-    /// - Parameter closed: folders without access, which no program may have met yet.
-    private func unusable(_ closed: [(name: String, reason: String)]) throws(Failure) -> [Problem] {
-        let files =
-            try closed
-            + state.unusable().filter { file in !closed.contains { $0.name == file.name } }
-        return Remedy.all.compactMap { (remedy) in
+    private func unusable(_ files: [(name: String, reason: String)]) -> [Problem] {
+        Remedy.all.compactMap { (remedy) in
             let names = files.filter { Remedy(cause: $0.reason) == remedy }
                 .map { "\($0.name) (\($0.reason))" }
             guard !names.isEmpty else { return nil }

@@ -54,9 +54,7 @@ package struct Keys {
             }
             let key: Key? = try state.keyDocuments[DocumentName(hash: hash)].update { key in
                 if key.owner.isEmpty {
-                    key.owner = owner.description
-                    key.description = description
-                    key.created = time
+                    key.fill(for: owner, description: description, at: time)
                 }
                 return key.owner == owner.description && key.revoked == nil ? key : nil
             }
@@ -132,29 +130,36 @@ package struct Keys {
     ) throws(Failure) -> (text: String, description: String) {
         let old = Self.hash(text)
         let description = try state.keyDocuments[DocumentName(hash: old)].read()?.description ?? ""
-        let new = hex(try randomBytes(32))
+        let newText = hex(try randomBytes(32))
+        let new = Self.hash(newText)
         // Under the user's lock: a user who is busy keeps the key that works.
-        try state.users[owner].update { (document) throws(Failure) in
-            try state.keyDocuments[DocumentName(hash: Self.hash(new))].update { key in
-                key.owner = owner.description
-                key.description = description
-                key.created = time
-            }
+        try state.users[owner].holding { (known, commit) throws(Failure) in
+            var document = known
+            document.isErasing = false
+            document.keys.append(new)
+            // Listed before it is made: whoever erases the user finds it.
+            try commit(document)
             do throws(Failure) {
+                try state.keyDocuments[DocumentName(hash: new)].update {
+                    $0.fill(for: owner, description: description, at: time)
+                }
                 // Another request may have rotated or revoked it meanwhile: one key must not become two.
                 guard try end(old, of: owner, at: time) else {
                     throw .refused(.unauthenticated, "Invalid API key")
                 }
             } catch {
                 // Nobody has the new one.
-                do throws(Failure) { _ = try end(Self.hash(new), of: owner, at: time) } catch {}
+                do throws(Failure) {
+                    _ = try end(new, of: owner, at: time)
+                    try commit(known)
+                } catch {}
                 throw error
             }
             document.keys.removeAll { $0 == old }
-            document.keys.append(Self.hash(new))
-            document.isErasing = false
+            // The keys have changed. A list may have one that was revoked.
+            do throws(Failure) { try commit(document) } catch {}
         }
-        return (new, description)
+        return (newText, description)
     }
 
     /// Revokes the key's document first: it alone decides whether the key works.
@@ -177,4 +182,15 @@ package struct Keys {
     }
 
     private static func hash(_ text: String) -> String { hex(SHA256.hash(Array(text.utf8))) }
+}
+
+extension Key {
+    /// Makes an empty record one of a new key.
+    fileprivate mutating func fill(
+        for owner: PlayerID, description: String, at time: Timestamp
+    ) {
+        self.owner = owner.description
+        self.description = description
+        created = time
+    }
 }

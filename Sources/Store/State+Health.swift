@@ -185,7 +185,7 @@ extension State {
                 _ = try file.readToEnd(limit: Files.longest)
                 return false
             // It may still be in the place of a folder.
-            case Errno.notDirectory.name: return !isNameOfFile(name)
+            case Errno.notDirectory.name: return !Self.isNameOfFile(name)
             default: return false
             }
         } catch {
@@ -194,7 +194,7 @@ extension State {
             case .noEntry, .notDirectory:
                 return Files.target(ofLink: path) != nil || reason == "missing" && isMissing(path)
                     || reason == Errno.noAccess.name && !Files.isWritable(folder(above: path))
-            case .isFolder: return isNameOfFile(name) || !isFolderUsable(path)
+            case .isFolder: return Self.isNameOfFile(name) || !isFolderUsable(path)
             default: return true
             }
         }
@@ -224,9 +224,14 @@ extension State {
         } catch { return false }
     }
 
-    /// Whether the name belongs to a file: no folder's name has a dot.
-    private func isNameOfFile(_ name: String) -> Bool {
-        Files.name(of: name).utf8.contains(UInt8(ascii: "."))
+    /// Whether a path below the state folder is a file's. No folder's name has a dot; of the files, only marks of
+    /// players, cancellations and the count of erasures have none.
+    package static func isNameOfFile(_ name: String) -> Bool {
+        let parts = name.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        guard let last = parts.last, !last.contains(UInt8(ascii: ".")) else { return true }
+        let shelf = parts.count == 3 ? parts[0] : parts.count == 4 ? parts[2] : []
+        return shelf == Array("watch".utf8) || shelf == Array("cancelled".utf8)
+            || name == "spool/erasures"
     }
 
     /// Whether a document is older than its lock's number.

@@ -69,7 +69,8 @@ extension UnusableFilesTests {
         "a folder without access is named before a program meets it",
         arguments: [
             "users", "users/49", "tokens", "locks", "locks/users", "watch", "receipts",
-            "messages/2026-11-21", "spool/apns", "spool/apns/cancelled", "spool/apns/series",
+            "messages/2026-11-21", "audience", "credentials", "statistics", "transfers", "spool",
+            "spool/apns", "spool/apns/cancelled", "spool/apns/series",
             "spool/apns/ready", "spool/apns/ready/normal", "spool/apns/held/1795262400000",
             "spool/apns/waiting",
         ], [0o000, 0o100, 0o400, 0o500] as [mode_t])
@@ -83,6 +84,32 @@ extension UnusableFilesTests {
         #expect(body.contains("chmod -R u+rwX"))
         chmod("\(state.path)/\(folder)", 0o700)
         #expect(try !health().contains("EACCES"))
+    }
+
+    @Test("a folder of the spool without access hides no other problem")
+    func closedSpool() throws {
+        try state.write("", to: "users/49/.keep")
+        try state.write("", to: "spool/apns/ready/normal/.keep")
+        try give()
+        takeAway("cycle.json")
+        for folder in ["users/49", "spool"] { chmod("\(state.path)/\(folder)", 0) }
+        let body = try health()
+        #expect(body.contains("users/49 (EACCES), spool (EACCES)"), "\(body)")
+        #expect(body.contains("cycle.json"), "\(body)")
+    }
+
+    @Test("a player's mark is a file, though a file was in its folder's place when it was made")
+    func markWithoutFolder() throws {
+        try state.write(
+            #"{"at":1795262390000,"file":"watch/eb/1783478","reason":"ENOTDIR"}"# + "\n",
+            to: "set-aside.jsonl")
+        try state.write("", to: "watch/eb")
+        try give()
+        #expect(try health().contains("watch/eb"))
+        unlink("\(state.path)/watch/eb")
+        try state.write("", to: "watch/eb/1783478")
+        try give()
+        #expect(try !health().contains("watch"))
     }
 
     @Test(

@@ -103,6 +103,9 @@ import Unix
         lock.unlock()
         #expect(try keys.owner(of: key, at: time) == player)
         #expect(try keys.list(of: player).count == 1)
+        let working = try scratch.files.filter { $0.hasPrefix("keys/") }
+            .filter { try scratch.members($0)?["revoked_at"] == nil }
+        #expect(working == [file])
     }
 
     @Test("of several rotations of one key at once, one wins and one key is left")

@@ -16,7 +16,7 @@ serve(
         let mayKnow = try request.hasServerKey() || request.isByHand
         let problems: [Problem]
         do throws(Failure) {
-            problems = try Examination(State(request.variables), request).problems()
+            problems = Examination(try State(request.variables), request).problems()
         } catch {
             Log().failure(error)
             return notReady(

@@ -30,16 +30,9 @@ struct Overview {
             answer["unavailable"] = ["cycles", "queues", "pushes", "devices"]
             return answer
         }
-        let problems = Examination(state, request).problems
-        do throws(Failure) {
-            let found = try problems()
-            answer["ready"] = .bool(found.isEmpty)
-            answer["problems"] = .array(found.map { .object($0.members) })
-        } catch {
-            Log().failure(error)
-            answer["ready"] = false
-            answer["problems"] = [.object(Problem(stateFault: error, of: state.folder).members)]
-        }
+        let problems = Examination(state, request).problems()
+        answer["ready"] = .bool(problems.isEmpty)
+        answer["problems"] = .array(problems.map { .object($0.members) })
         let spools = state.spools
         var unavailable: [String] = []
         for (name, part) in parts(state, spools) {
