@@ -1295,8 +1295,11 @@ with sync_playwright() as playwright:
              "PushManager.prototype.subscribe = async () => { throw new DOMException('', 'NotAllowedError') }", "blocks notifications"),
             ("a push service that does not work", "Notification.requestPermission = async () => 'granted'; "
              "PushManager.prototype.subscribe = async () => { throw new DOMException('', 'InvalidStateError') }", "cannot receive notifications"),
-            ("a worker that may not start", "Notification.requestPermission = async () => 'granted'; "
-             "ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError') }", "looks like a private window")]:
+            ("a private window of Firefox that refuses the worker", "Notification.requestPermission = async () => 'granted'; "
+             "Object.defineProperty(navigator, 'userAgent', {get: () => 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'}); "
+             "ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError') }", "looks like a private window"),
+            ("a worker that does not work", "Notification.requestPermission = async () => 'granted'; "
+             "ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('no room', 'UnknownError') }", "Something went wrong: no room")]:
         @step(f"it is said in words after a press: {what}")
         def _():
             opened = elsewhere(lack)
@@ -1402,6 +1405,20 @@ with sync_playwright() as playwright:
         says(opened, "#problem", "cannot be reached")
         opened.context.close()
 
+    @step("a service worker's script that does not arrive, or is a portal's, is said in words, and tried again")
+    def _():
+        file = "**/worker.js"
+        opened = with_push(is_on=False, unanswered=file)
+        for answer in (None, dict(status=500, body=""), dict(body="<h1>Welcome to the hotel</h1>", content_type="text/html")):
+            opened.context.unroute(file)
+            opened.context.route(file, lambda route: route.fulfill(**answer) if answer else route.abort())
+            opened.click("#turn-on")
+            says(opened, "#problem", "cannot be reached")
+        opened.context.unroute(file)
+        opened.click("#turn-on")
+        says(opened, "#browser-state", "are on")
+        opened.context.close()
+
     @step("a page whose scripts do not arrive says so")
     def _():
         for file in ("page.js", "board.js", "phrases.js"):
@@ -1416,6 +1433,48 @@ with sync_playwright() as playwright:
             opened.locator("#waiting li").first.wait_for()
             expect(opened.locator("#incomplete").count() == 0, "it still complains")
             opened.context.close()
+
+    @step("without JavaScript the page asks for it, and not to be reloaded; each language is marked")
+    def _():
+        opened = browser.new_context(locale="en-GB", java_script_enabled=False).new_page()
+        opened.goto(home)
+        opened.locator("noscript p").wait_for()
+        incomplete = opened.locator("#incomplete")
+        display = incomplete.evaluate("part => getComputedStyle(part).display")
+        expect(display == "none", f"it asks to be reloaded: {display}")
+        marked = incomplete.locator("[lang]").evaluate_all("parts => parts.map(part => part.lang).join()")
+        expect(marked == "de,fr,ja,ko,zh-Hans", f"the languages are marked as {marked}")
+        opened.context.close()
+
+    @step("a file that arrives after the kept one was shown is kept for the next start, and one that never ends is given up")
+    def _():
+        opened, held = elsewhere(""), []
+        opened.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        opened.reload()
+        its_worker = opened.context.service_workers[0]
+        # An event that is over keeps the worker alive no longer.
+        its_worker.evaluate("""() => {
+            const wait = ExtendableEvent.prototype.waitUntil, ask = fetch, timeout = AbortSignal.timeout.bind(AbortSignal)
+            self.failed = []
+            const record = error => { failed.push(error.name); throw error }
+            ExtendableEvent.prototype.waitUntil = function (promise) { try { wait.call(this, promise) } catch (error) { record(error) } }
+            self.fetch = (...values) => ask(...values).catch(record)
+            self.shorten = () => { AbortSignal.timeout = () => timeout(1000) }
+            patience = 500
+        }""")
+        failed, kept_style = "failed.join()", "async () => (await caches.match(new URL('style.css', location.href).href)).text()"
+        opened.context.route("**/style.css", lambda route: held.append(route))
+        opened.reload()
+        opened.locator("#waiting li").first.wait_for()
+        with urllib.request.urlopen(f"{home}style.css", timeout=10) as fresh:
+            held[0].fulfill(headers={name: value for name, value in fresh.headers.items() if name != "Content-Length"}, body="/* new */")
+        until(lambda: opened.evaluate(kept_style) == "/* new */", lambda: f"it is not kept: {opened.evaluate(kept_style)[:40]}", 10)
+        expect(its_worker.evaluate(failed) == "", f"the worker may end before: {its_worker.evaluate(failed)}")
+        its_worker.evaluate("shorten()")
+        opened.reload()
+        opened.locator("#waiting li").first.wait_for()
+        until(lambda: its_worker.evaluate(failed) == "TimeoutError", lambda: f"it is still waited for: {its_worker.evaluate(failed)}", 10)
+        opened.context.close()
 
     @step("a kept page opens though the server's answers are bad, stop, or are another's")
     def _():
@@ -1631,6 +1690,17 @@ with sync_playwright() as playwright:
         expect("incomplete" in shown(opened, "#problem"), shown(opened, "#problem"))
         opened.context.close()
 
+    @step("at an address without https, a sign-out says what the server was not told")
+    def _():
+        opened = with_push()
+        opened.evaluate("Object.defineProperty(window, 'isSecureContext', {get: () => false})")
+        opened.route("**/register/*", lambda route: route.fulfill(status=503, json={"error": "busy"}))
+        opened.check("#revoke")
+        opened.click("#sign-out")
+        says(opened, "#problem", "could not be told")
+        expect("busy" in shown(opened, "#problem"), shown(opened, "#problem"))
+        opened.context.close()
+
     @step("signing out while notifications are turned on is no problem")
     def _():
         opened = with_push(is_on=False)
@@ -1717,6 +1787,51 @@ with sync_playwright() as playwright:
         opened.locator("#signup-name").wait_for()
         expect(opened.input_value("#signup-name") == "" and opened.locator("#signup-code").count() == 0, shown(opened, "#signup"))
         opened.context.close()
+
+    def signup_under_way(opened, path, work):
+        """Does what asks for an address of the signup. Returns the request, which is held."""
+        held = []
+        opened.route(path, lambda route: held.append(route) if route.request.method == "POST" else route.continue_())
+        work()
+        until(lambda: held, f"{path} is not asked for")
+        return held[0]
+
+    begun = {"success": True, "code": "turnstone-0a0a", "token": "t", "username": "You"}
+
+    def with_signup():
+        """A browser of its own, not signed in, that shows the signup. Returns its page, and what the browser asks."""
+        opened, questions = browser.new_context(locale="en-GB", service_workers="block").new_page(), []
+        opened.on("dialog", lambda dialog: (questions.append(dialog.message), dialog.accept()))
+        opened.goto(home)
+        opened.fill("#signup-name", "You")
+        return opened, questions
+
+    @step("another language leaves a signup that waits for its code")
+    def _():
+        opened, _ = with_signup()
+        asked_for = signup_under_way(opened, "**/signup", lambda: opened.press("#signup-name", "Enter"))
+        opened.select_option("#language", "de")
+        says(opened, "#signup", "Dein Name")
+        asked_for.fulfill(json=begun)
+        says(opened, "#signup-code", begun["code"])
+        opened.context.close()
+
+    @step("a confirmation that arrives after somebody has signed in, or in and out, changes nothing")
+    def _():
+        for is_left in (False, True):
+            opened, questions = with_signup()
+            signup_under_way(opened, "**/signup", lambda: opened.press("#signup-name", "Enter")).fulfill(json=begun)
+            asked_for = signup_under_way(opened, "**/signup/confirm", lambda: opened.get_by_role("button", name="The code is in my profile").click())
+            opened.fill("#link", link)
+            opened.click("#sign-in button")
+            opened.locator("#waiting li").first.wait_for()
+            if is_left:
+                sign_out(opened)
+            asked_for.fulfill(json={"success": True, "api_key": new_key("77"), "user_id": "77"})
+            opened.wait_for_timeout(2000)  # what it does, it does at once
+            who = json.loads(opened.evaluate("localStorage.getItem('account') ?? '{}'")).get("player")
+            expect(not questions and who == (None if is_left else player), f"signed in as {who}, asked {questions}")
+            opened.context.close()
 
     @step("a code that is not in the profile yet is said in words")
     def _():

@@ -28,7 +28,7 @@ export async function accountIn(link) {
   const found = new URLSearchParams(isKey(part) ? {key: part} : part), key = found.get("key"), named = found.get("player")?.match(/^\d*/)[0]
   if (!isKey(key) || !named && key !== part) return null
   const {player} = await accountOf(key)
-  if (named && named !== player) throw new Failure(403, "")
+  if (named && named !== player) throw new Failure(403)
   return valid({key, player, isOwn: found.has("own")})
 }
 
@@ -39,8 +39,8 @@ const isKey = text => /^[0-9a-f]{64}$/.test(text)
 
 const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
-/// The account's registration in this browser, if there is one: {id, endpoint, key, player, name, title, body}. The worker shows
-/// the texts for a push that cannot be read.
+/// The account's registration in this browser, or null: {id, endpoint, key, player, name, title, body}. The worker shows the
+/// texts for a push that cannot be read.
 export async function registration(account) {
   try {
     const found = await (await caches.match(recordAddress, {cacheName: place}))?.json()
@@ -58,7 +58,7 @@ export async function keepRegistration(record) {
   try {
     localStorage[idPlace] = record.id
   } catch {
-    // It is full: they see it when they look the next time.
+    // It is full: they see it at their next look.
   }
 }
 

@@ -47,10 +47,9 @@ const draw = (name, attributes) => {
   return element
 }
 
-/// An image with a text for those who do not see it.
+/// An image with a text for screen readers.
 export function board(game) {
-  const {width, height} = game
-  const {points, last} = position(game)
+  const {width, height} = game, {points, last} = position(game)
   const stones = colour => [...points.keys()].filter(point => points[point] === colour)
   // Each is a line of no length with round ends.
   const dots = list => list.map(point => `M${point % width + 1} ${Math.floor(point / width) + 1}h0`).join("")

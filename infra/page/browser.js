@@ -9,7 +9,7 @@ export const isApple = /iPhone|iPad|iPod/.test(navigator.userAgent) || (/Mac/.te
 
 /// Why this browser cannot show pushes: the name of a text, or null.
 export function obstacle() {
-  if (!window.isSecureContext) return "browser.insecure"
+  if (!isSecureContext) return "browser.insecure"
   if (isApple && !navigator.standalone && !("PushManager" in window)) return "browser.homeScreen"
   // Firefox hides service workers in private windows.
   if (!("serviceWorker" in navigator)) return "browser.private"
@@ -23,9 +23,10 @@ export async function worker() {
   try {
     return await inTime(installed())
   } catch (error) {
-    // AbortError: its files are late.
-    if (error instanceof Failure || error.name === "AbortError") throw new Failure(0, "")
-    throw new Obstacle(`browser.${error.name === "SecurityError" ? "private" : "unsupported"}`)
+    const isRefused = error.name === "SecurityError"
+    if (isRefused && navigator.userAgent.includes("Firefox")) throw new Obstacle("browser.private")
+    // Other browsers refuse only a portal's file. AbortError: a file is late.
+    throw isRefused || error.name === "AbortError" ? new Failure(0) : error
   }
 }
 
@@ -34,7 +35,7 @@ async function installed() {
   // The browser drops a worker whose files do not arrive, and none becomes ready.
   if (!active && !waiting) await new Promise((done, fail) => {
     const look = () => {
-      if (!installing || installing.state === "redundant") fail(new Failure(0, ""))
+      if (!installing || installing.state === "redundant") fail(new Failure(0))
       else if (installing.state !== "installing") done()
     }
     look()
@@ -67,8 +68,7 @@ export async function turnOn(client) {
 /// Registers again. Answers whether the device has another id now.
 export const renew = client => inTurn(async () => obstacle() === null && await registration(client.account) && await subscribed() && subscribe(client))
 
-/// The player's devices, and this browser's registration. One that was removed elsewhere is forgotten: a renewal would undo
-/// that.
+/// The player's devices, and this browser's registration, unless it was removed elsewhere: a renewal would undo that.
 export const listed = client => inTurn(async () => {
   const devices = await client.devices(), own = await registration(client.account)
   if (own && !devices.some(({id}) => id === own.id)) await forget()
@@ -134,8 +134,8 @@ function inTime(promise) {
   return Promise.race([promise, late])
 }
 
-/// Removes the player's registration and subscription at once, and again after a renewal that is under way. What begins later
-/// waits for both. If the server cannot be reached, the push service tells it later.
+/// Removes the player's registration and subscription at once, and again after a renewal under way. What begins later waits for
+/// both. If the server cannot be reached, the push service tells it later.
 export async function turnOff(client) {
   const remove = async () => {
     const own = await registration(client.account)

@@ -5,7 +5,7 @@ import {ago, known, text} from "./texts.js"
 
 export const deviceName = (platform, name) => name || known(`devices.${platform}`, platform)
 
-/// devices: as the client lists them. own: the id of this browser. remove: a button's work, for an id and a client.
+/// devices: as the client lists them. own: this browser's id. remove: a button's work, for an id and a client.
 export function showDevices(devices, own, remove) {
   const rows = devices.map(({id, platform, deviceName: given, reachedAt}, place) => {
     const label = text("devices.remove")

@@ -2,7 +2,7 @@
 
 export const the = id => document.getElementById(id)
 
-/// Takes out the controls with which a foreign name could turn the direction of what is shown.
+/// Removes the characters with which a foreign name could turn a text's direction.
 export const plain = value => typeof value === "string" ? value.replace(/[\u202a-\u202e\u2066-\u2069]/g, "") : value
 
 /// Makes an element. Text is always text, never markup.
@@ -13,7 +13,7 @@ export function make(name, properties = {}, ...children) {
   return element
 }
 
-/// Makes a line of facts. Each has a direction of writing of its own.
+/// Makes a line of facts, each with its own direction of writing.
 export const line = facts => make("span", {}, ...facts.flatMap(fact => [" · ", make("bdi", {}, fact)]).slice(1))
 
 export function tell(status, problem = "") {
@@ -23,7 +23,7 @@ export function tell(status, problem = "") {
 
 let words, waiting, owner, said, works = 0
 
-/// Sets how an error, and a wait, are put into words, and whose a press is: each page has its own way.
+/// Sets a page's words for an error and for a wait, and who its owner is.
 export const putWords = (...own) => { [words, waiting, owner] = own }
 
 /// Runs work, and says meanwhile that it waits.

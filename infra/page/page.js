@@ -43,7 +43,7 @@ function complain() {
   if (!the("problem").firstChild) the("problem").append(complaint)
 }
 
-/// Asks for parts, and for those that are missing.
+/// Asks for parts, and for the missing ones.
 async function load(...parts) {
   const asking = client
   if (!asking) return
@@ -141,7 +141,7 @@ async function show() {
   the("who").textContent = client ? text("who", {player: kept.player}) : ""
   if (!client) {
     // Where the server does not answer, the link is the way.
-    import("./signup/signup.js").then(({showSignup}) => showSignup(isOther)).catch(() => {})
+    import("./signup/signup.js").then(({showSignup}) => showSignup()).catch(() => {})
     return
   }
   // What is typed into the preferences stays.
@@ -149,8 +149,7 @@ async function show() {
   await meanwhile(() => load(look, showHistory, renewal, ...(isOther ? [showPreferences] : [])))
 }
 
-/// Takes the account of a link or a key. A browser that is signed in asks before it changes the player: the link may be
-/// anybody's.
+/// Takes the account of a link or a key. Asks before it changes the player: the link may be anybody's.
 async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
@@ -182,16 +181,16 @@ async function signInByAddress() {
   tried = null
 }
 
-/// Takes this browser, and the key if it is to be revoked, from the server. Answers a failure, if there is one.
+/// Removes this browser from the server, and revokes the key if told to. Answers a failure, if there is one.
 async function leave(client, isRevoked) {
   const failure = await turnOff(client).catch(failure => failure)
   if (!isRevoked) return failure
-  // Browsers compute the key's digest at such addresses only.
-  if (!window.isSecureContext) return new Obstacle("browser.insecure")
+  // Browsers compute digests only at addresses with https.
+  if (!isSecureContext) return failure ?? new Obstacle("browser.insecure")
   return client.revokeKey().then(() => failure, failure => failure)
 }
 
-/// Forgets the key at once: the server may take its time, or say nothing.
+/// Forgets the key at once: the server may be slow, or silent.
 async function signOut() {
   const left = leave(client, the("revoke").checked), status = the("status")
   forgetAccount()
@@ -253,7 +252,7 @@ async function start() {
   }
   navigator.serviceWorker?.addEventListener("message", () => load(look, showHistory))
   document.onvisibilitychange = refresh
-  // Firefox keeps a page that was left, and tells it nothing.
+  // The back/forward cache tells a page nothing.
   window.onpageshow = event => event.persisted && show()
   window.onstorage = event => (event.key ?? place).startsWith(place) && show()
   setInterval(refresh, lookEvery)

@@ -85,9 +85,7 @@ const enableTimes = () => { the("times").disabled = !the("quiet").checked }
 /// Kinds that are not listed are wanted, but one that was listed stays in the list.
 function chosenKinds() {
   const kinds = {...current.preferences.kinds}
-  for (const box of the("kinds").querySelectorAll("input")) {
-    if (!box.checked || box.name in kinds) kinds[box.name] = box.checked
-  }
+  for (const box of the("kinds").querySelectorAll("input")) if (!box.checked || box.name in kinds) kinds[box.name] = box.checked
   return kinds
 }
 

@@ -4,7 +4,7 @@ import phrases from "./phrases.js"
 
 export const languages = {en: "English", de: "Deutsch", fr: "Français", ja: "日本語", ko: "한국어", "zh-Hans": "简体中文"}
 
-const table = new Map(phrases.trim().split("\n\n").map(block => block.split("\n")).map(([name, ...texts]) => [name, texts]))
+const table = new Map(phrases.split("\n\n").map(block => block.split("\n")).map(([name, ...texts]) => [name, texts]))
 
 export let language = "en"
 

@@ -21,18 +21,18 @@ export async function ask(method, path, body, headers = {}, base = home) {
   const response = await fetch(new URL(path, base), {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(30_000),
-  }).catch(() => { throw new Failure(0, "") })
+  }).catch(() => { throw new Failure(0) })
   // An answer without JSON is a proxy's, or was cut off. So is a refusal without a sentence.
   const answer = await response.json().catch(() => null), error = answer?.error
   if (!response.ok && typeof error === "string") throw new Failure(response.status, error, response.headers.get("Retry-After"))
-  if (!response.ok || !answer) throw new Failure(0, "")
+  if (!response.ok || !answer) throw new Failure(0)
   return {body: answer, etag: response.headers.get("ETag")}
 }
 
 /// A member of an answer. One without it is another server's.
 async function member(name, asked) {
   const found = (await asked).body[name]
-  if (found === undefined) throw new Failure(0, "")
+  if (found === undefined) throw new Failure(0)
   return found
 }
 
@@ -61,31 +61,31 @@ export class Client {
   }
 
   /// The player's games.
-  async diagnostics() {
+  diagnostics() {
     return all("monitored_games", this.ask("GET", `diagnostics/${this.account.player}?details=true`))
   }
 
-  async devices() {
+  devices() {
     return member("data", this.ask("GET", "api/devices"))
   }
 
   /// What became of notifications, newest first. after: the `next` of the page before.
-  async notifications(after = null, limit = 20) {
+  notifications(after = null, limit = 20) {
     return all("notifications", this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`))
   }
 
   /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: no push service
   /// reaches it.
-  async sendTest(device, language) {
+  sendTest(device, language) {
     return member("id", this.ask("POST", "api/notifications/test", {device, language}))
   }
 
-  async preferences() {
+  preferences() {
     return stored(this.ask("GET", "api/preferences"))
   }
 
   /// Replaces all preferences, and answers as `preferences` does. 412: they have changed since `etag`.
-  async setPreferences(preferences, etag) {
+  setPreferences(preferences, etag) {
     return stored(this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {}))
   }
 
@@ -95,12 +95,12 @@ export class Client {
   }
 
   /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
-  async pushKey() {
+  pushKey() {
     return member("vapid_public_key", this.ask("GET", "api/push/config"))
   }
 
   /// Registers a PushSubscription and answers its id. name: what lists call it. 409: there are too many devices.
-  async register(subscription, name) {
+  register(subscription, name) {
     return member("id", this.ask("POST", "register",
       {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name}))
   }

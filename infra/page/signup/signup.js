@@ -1,20 +1,20 @@
-// Leads a player through a signup, where the server allows it: a code goes into the profile on Online-Go.com, and a
-// key comes back. It is loaded only where nobody is signed in.
+// A signup, where the server allows it: the player puts a code into the profile on Online-Go.com, and gets a key.
+// Loaded only where nobody is signed in.
 
 import {copy} from "../browser.js"
 import {button, make, onSubmit, the} from "../elements.js"
 import {Obstacle, text} from "../texts.js"
 import {ask} from "../turnstone.js"
 
-/// Shows the present step again, in the page's language.
-let draw = null
+/// The present signup, which each sign-in and sign-out removes, and what shows its step again.
+let steps, draw
 
-/// isNew: another player has signed in or out, whose signup is nobody else's business.
-export async function showSignup(isNew) {
-  if (isNew) draw = null
-  if (draw) return draw()
+export async function showSignup() {
+  if (steps?.isConnected) return draw()
   const {signup, site} = (await ask("GET", "signup")).body
-  if (signup === "ogs-profile") begin(site)
+  if (signup !== "ogs-profile" || steps?.isConnected) return
+  the("signup").replaceChildren(steps = make("div"))
+  begin(site)
 }
 
 const refusals = {400: "unknown", 401: "expired", 403: "notYet", 404: "unknown", 409: "keys"}
@@ -35,24 +35,25 @@ function begin(site, value = "") {
   const form = make("form", {className: "row"},
     make("label", {}, text("signup.label"), " ", name), make("button", {textContent: text("signup.begin")}))
   onSubmit(form, async () => {
-    const begun = await send("signup", {username: name.value})
-    if (form.isConnected) lead(site, begun)
+    const own = steps, begun = await send("signup", {username: name.value})
+    if (own.isConnected) lead(site, begun)
   })
-  the("signup").replaceChildren(title(), make("p", {textContent: text("signup.intro")}), form)
+  steps.replaceChildren(title(), make("p", {textContent: text("signup.intro")}), form)
 }
 
 function lead(site, {code, token, username}) {
   draw = () => lead(site, {code, token, username})
   const confirm = async () => {
-    const {api_key, user_id} = await send("signup/confirm", {username, token})
-    draw = null
+    const own = steps, {api_key, user_id} = await send("signup/confirm", {username, token})
+    if (!own.isConnected) return
+    own.remove()
     location.hash = `key=${api_key}&player=${user_id}&own`
   }
-  the("signup").replaceChildren(title(),
+  steps.replaceChildren(title(),
     make("p", {}, text("signup.put", {name: username}), " ", make("code", {textContent: code, id: "signup-code"}), " ",
       button(text("copy.copy"), () => copy(code), {className: "quiet"})),
     make("p", {}, make("a", {href: site, target: "_blank", rel: "noopener", textContent: "Online-Go.com"})),
     make("p", {}, make("small", {}, text("signup.warning"))),
     make("p", {}, button(text("signup.confirm"), confirm), button(text("signup.again"), () => begin(site), {className: "quiet"})))
-  the("signup").firstChild.focus()
+  steps.firstChild.focus()
 }
