@@ -12,7 +12,7 @@ package enum Environment {
         where !name.utf8.starts(with: "HTTP_".utf8) && !name.utf8.starts(with: "Http_".utf8) {
             variables.offer(name, value)
         }
-        let named = variables.text("TURNSTONE_CONFIG")
+        let named = try variables.path("TURNSTONE_CONFIG")
         let path = named ?? "/etc/turnstone/turnstone.env"
         variables.file = path
         let bytes: [UInt8]?

@@ -45,16 +45,10 @@ package struct JWTSettings {
 
     private static func publicKey(_ variables: Variables) throws(Failure) -> SignaturePublicKey? {
         let name = "JWT_PUBLIC_KEY_PATH"
-        guard let path = variables.text(name) else { return nil }
-        let pem: [UInt8]?
-        do throws(SystemError) { pem = try Files.contents(ofOperatorFile: path) } catch {
+        guard let file = try variables.operatorFile(name) else { return nil }
+        do throws(Failure) { return try SignaturePublicKey(pem: file.contents) } catch {
             throw variables.wrong(
-                name, "cannot read the file \(path): \(error.reasonForFile)")
-        }
-        guard let pem else { throw variables.wrong(name, "the file \(path) does not exist") }
-        do throws(Failure) { return try SignaturePublicKey(pem: pem) } catch {
-            throw variables.wrong(
-                name, "the file \(path) must hold a public key in PEM format, RSA or P-256")
+                name, "the file \(file.path) must hold a public key in PEM format, RSA or P-256")
         }
     }
 }

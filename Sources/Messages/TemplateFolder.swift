@@ -10,10 +10,10 @@ package struct TemplateFolder {
     private static let variable = "EVENT_TEMPLATES"
 
     /// - Returns: `nil` if the variable is not set.
-    /// - Throws: misconfigured if the path is relative. ``check()`` looks for the folder.
+    /// - Throws: misconfigured if the value is no path or a relative one. ``check()`` looks for the folder.
     @export(interface)
     package init?(_ variables: Variables) throws(Failure) {
-        guard let path = variables.text(Self.variable) else { return nil }
+        guard let path = try variables.path(Self.variable) else { return nil }
         guard path.utf8.first == UInt8(ascii: "/") else {
             throw variables.wrong(
                 Self.variable, "must be an absolute path, such as /etc/turnstone/templates")

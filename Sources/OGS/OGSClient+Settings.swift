@@ -14,20 +14,10 @@ extension OGSClient {
         ///   `OGS_CONTACT`.
         package init(_ variables: Variables) throws(Failure) {
             base = try variables.ogsAddress().text
-            authorities = variables.text("OGS_CA_FILE")
             let contact = try variables.ogsContact()
             userAgent = "Turnstone/1.0" + (contact.map { " (+\($0))" } ?? "")
-            guard let authorities else { return }
-            // Checked before libcurl reads the file, because libcurl would wait for a FIFO.
-            var isThere = false
-            do throws(SystemError) { isThere = try Files.checkOperatorFile(authorities) } catch {
-                throw variables.wrong(
-                    "OGS_CA_FILE",
-                    "cannot read the file \(authorities): \(error.reasonForFile)")
-            }
-            guard isThere else {
-                throw variables.wrong("OGS_CA_FILE", "the file \(authorities) does not exist")
-            }
+            // Read before libcurl reads it, because libcurl would wait for a FIFO.
+            authorities = try variables.operatorFile("OGS_CA_FILE")?.path
         }
     }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import Signatures
 import Turnstone
+import Unix
 
 /// How to reach APNs and the credentials to use there, from the `APNS_…` variables.
 package struct APNsSettings {
@@ -96,9 +97,8 @@ package struct APNsSettings {
     }
 
     private static func key(_ variables: Variables) throws(Failure) -> ES256PrivateKey {
-        if let path = variables.text("APNS_KEY_PATH") {
-            let bytes = try variables.contents(of: path, "APNS_KEY_PATH")
-            return try key(bytes, "APNS_KEY_PATH", "the file \(path)", variables)
+        if let file = try variables.operatorFile("APNS_KEY_PATH") {
+            return try key(file.contents, "APNS_KEY_PATH", "the file \(file.path)", variables)
         }
         guard let text = variables.text("APNS_KEY") else {
             throw variables.wrong(

@@ -1,5 +1,6 @@
 import Signatures
 import Turnstone
+import Unix
 
 /// A file with certificates to trust instead of the system's, named by a variable.
 package enum CertificateFile {
@@ -11,11 +12,10 @@ package enum CertificateFile {
     package static func path(
         in variables: Variables, _ name: String
     ) throws(Failure) -> String? {
-        guard let path = variables.text(name) else { return nil }
-        let bytes = try variables.contents(of: path, name)
-        guard Certificates.count(inPEM: bytes) > 0 else {
-            throw variables.wrong(name, "the file \(path) must hold certificates in PEM form")
+        guard let file = try variables.operatorFile(name) else { return nil }
+        guard Certificates.count(inPEM: file.contents) > 0 else {
+            throw variables.wrong(name, "the file \(file.path) must hold certificates in PEM form")
         }
-        return path
+        return file.path
     }
 }

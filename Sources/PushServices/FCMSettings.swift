@@ -1,6 +1,7 @@
 import Crypto
 import Signatures
 import Turnstone
+import Unix
 
 /// How to reach Firebase Cloud Messaging (FCM) and the credentials to use there, from the `FCM_…` variables.
 package struct FCMSettings {
@@ -70,20 +71,48 @@ package struct FCMSettings {
         return hex(Array(SHA256.hash(Array(whole.joined(separator: " ").utf8)).prefix(8)))
     }
 
-    /// - Parameter text: a path, or the account's JSON if it begins with `{`.
+    /// - Parameter text: a path, or the account's JSON.
     private static func account(
         _ text: String, _ variables: Variables
     ) throws(Failure) -> ServiceAccount {
         let name = "FCM_SERVICE_ACCOUNT"
-        let isJSON = text.utf8.first == UInt8(ascii: "{")
-        let bytes =
-            isJSON
-            ? Array(text.utf8)
-            : try variables.contents(
-                of: text, name, ifMissing: ": set it to the service account's JSON file")
-        do throws(Failure) { return try ServiceAccount(bytes) } catch {
-            let holder = isJSON ? "the value" : "the file \(text)"
+        var (holder, bytes) = ("the value", json(in: text))
+        if bytes == nil {
+            let file = try variables.operatorFile(
+                name, ifMissing: ": set it to the service account's JSON file")
+            (holder, bytes) = ("the file \(text)", file?.contents)
+        }
+        do throws(Failure) { return try ServiceAccount(bytes ?? []) } catch {
             throw variables.wrong(name, "\(holder) \(error.sentence)")
         }
     }
+
+    /// The JSON object in a value, without what often comes with it from a shell, a YAML block or an editor:
+    /// white space, a byte order mark and quotation marks around it.
+    ///
+    /// - Returns: `nil` if the value does not begin with `{` then.
+    private static func json(in text: String) -> [UInt8]? {
+        var bytes = Array(text.utf8)[...]
+        while true {
+            bytes = bytes.drop(while: isSpace)
+            while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+            if bytes.starts(with: byteOrderMark) {
+                bytes = bytes.dropFirst(byteOrderMark.count)
+                continue
+            }
+            guard let mark = bytes.first, bytes.count > 1, bytes.last == mark,
+                mark == UInt8(ascii: "\"") || mark == UInt8(ascii: "'")
+            else { break }
+            bytes = bytes.dropFirst().dropLast()
+        }
+        return bytes.first == UInt8(ascii: "{") ? Array(bytes) : nil
+    }
+}
+
+/// U+FEFF in UTF-8.
+private let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+
+/// JSON's white space (RFC 8259 section 2).
+private func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
 }

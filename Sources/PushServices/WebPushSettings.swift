@@ -1,5 +1,6 @@
 import Signatures
 import Turnstone
+import Unix
 
 /// How to push to browsers, from the `VAPID_…` and `WEBPUSH_…` variables.
 package struct WebPushSettings {
@@ -53,15 +54,15 @@ package struct WebPushSettings {
 
     private static func key(_ variables: Variables) throws(Failure) -> ES256PrivateKey? {
         let name = "VAPID_PRIVATE_KEY_PATH"
-        guard let path = variables.text(name) else { return nil }
-        let contents = try variables.contents(
-            of: path, name,
+        let file = try variables.operatorFile(
+            name,
             ifMissing:
                 "; make one, or leave the variable out and the installation makes a key")
-        do throws(Failure) { return try ES256PrivateKey(pem: contents) } catch {
+        guard let file else { return nil }
+        do throws(Failure) { return try ES256PrivateKey(pem: file.contents) } catch {
             throw variables.wrong(
                 name,
-                "the file \(path) must hold a P-256 private key in PEM form. Run: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out FILE"
+                "the file \(file.path) must hold a P-256 private key in PEM form. Run: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out FILE"
             )
         }
     }

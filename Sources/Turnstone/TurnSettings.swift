@@ -18,7 +18,7 @@ package struct TurnSettings: Equatable, Sendable {
         includingLive = try variables.flag("NOTIFY_LIVE_GAMES", standard: false)
         site = try variables.ogsWebAddress()
         environment = variables.text("ENVIRONMENT")
-        let folder = variables.text("TURN_TEXTS")
+        let folder = try variables.path("TURN_TEXTS")
         guard folder.map({ $0.utf8.first == UInt8(ascii: "/") }) ?? true else {
             throw variables.wrong(
                 "TURN_TEXTS", "must be an absolute path, such as \(Self.standardTextsFolder)")

@@ -80,6 +80,27 @@ import Turnstone
         #expect(settings.key.pem == key.pem)
     }
 
+    @Test("a key in the place of its file's path is not repeated")
+    func keyForPath() throws {
+        let key = try ES256PrivateKey.generate()
+        let pem = String(decoding: key.pem, as: UTF8.self)
+        let lines = pem.split(separator: "\n").dropFirst().dropLast()
+        let body: String = lines.joined()
+        for name in ["APNS_KEY_PATH", "APNS_CA_FILE"] {
+            for value in [pem, body, lines.joined(separator: "\n"), base64(key.pem)] {
+                let failure = try #require(throws: Failure.self) {
+                    try Settings.made([name: value])
+                }
+                #expect(failure.disposition == .misconfigured)
+                let start = "unable to use \(name) (environment): its value"
+                #expect(failure.sentence.hasPrefix(start))
+                for secret in [body.prefix(20), value.prefix(40)] {
+                    #expect(!failure.sentence.contains(secret), "\(failure.sentence)")
+                }
+            }
+        }
+    }
+
     @Test(
         "a fault names its variable",
         arguments: [

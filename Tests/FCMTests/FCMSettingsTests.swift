@@ -34,6 +34,42 @@ import Turnstone
         #expect(settings.connections == 32)
     }
 
+    @Test(
+        "the account's JSON may have white space, quotation marks and a byte order mark around it",
+        arguments: [
+            ("\n", ""), ("\t  ", "\r\n"), ("'", "'"), ("\"", "\""), ("\u{feff}", ""),
+            (" '\n", "\n' "), ("\u{feff}\"\u{feff}", "\"\n"),
+        ])
+    func surroundedAccount(before: String, after: String) throws {
+        var variables = Variables()
+        variables.offer("FCM_SERVICE_ACCOUNT", before + Accounts.json() + after)
+        let settings = try #require(try FCMSettings(variables))
+        let plain = try #require(try Accounts.settings())
+        #expect(settings.fingerprint == plain.fingerprint)
+    }
+
+    @Test("an account in another form is refused, and nothing of it is repeated")
+    func otherForms() throws {
+        let json = Accounts.json()
+        let pem = String(decoding: Accounts.key, as: UTF8.self)
+        let encoded = base64(Array(json.utf8))
+        let escaped = json.replacing("\"", with: "\\\"")
+        for value in [
+            "[\(json)]", "'\(json)", "\"\(json)'", "\u{a0}\(json)", "json=\(json)", encoded,
+            "\n\(encoded)\n", "\"\(escaped)\"", pem, String(pem.dropFirst(28)),
+        ] {
+            var variables = Variables()
+            variables.offer("FCM_SERVICE_ACCOUNT", value)
+            let failure = try #require(throws: Failure.self) { try FCMSettings(variables) }
+            #expect(failure.disposition == .misconfigured)
+            #expect(failure.sentence.hasPrefix("unable to use FCM_SERVICE_ACCOUNT"))
+            #expect(failure.sentence.utf8.count < 300, "\(failure.sentence)")
+            for secret in ["BEGIN", "our-project", String(encoded.prefix(40)), "MII"] {
+                #expect(!failure.sentence.contains(secret), "\(failure.sentence)")
+            }
+        }
+    }
+
     @Test("a token server may have a port, a path and a query")
     func tokenServer() throws {
         let uri = "https://127.0.0.1:8443/a/token?b=c"

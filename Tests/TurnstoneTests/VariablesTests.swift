@@ -63,6 +63,67 @@ import Turnstone
         #expect(try variables.number("A", standard: 30, in: 1...3600) == expected)
     }
 
+    @Test(
+        "a value that may be a path is taken as it is",
+        arguments: [
+            nil, "/etc/turnstone/AuthKey_ABCDE12345.p8", "key.pem", "a folder/ä.json", "-",
+            "%d/fcm.json", "/\(name(255))/b", String(repeating: "abc/", count: 1023),
+        ] as [String?])
+    func path(text: String?) throws {
+        var variables = Variables()
+        if let text { variables.offer("A_PATH", text) }
+        #expect(try variables.path("A_PATH") == text)
+    }
+
+    /// A secret, as a sentence would show it.
+    private static let secret = "TUlHVEFnRUFNQk1HQnlxR1NNNDlBZ0VHQ0NxR1NNNDlBd0VIQkhrd2R3SUJBUVFn"
+
+    private static func name(_ length: Int) -> String { String(repeating: "n", count: length) }
+
+    @Test(
+        "a value that cannot be a path is described and not repeated",
+        arguments: [
+            ("-----BEGIN PRIVATE KEY-----\n\(secret)\n-----END PRIVATE KEY-----\n", "the key or"),
+            ("\n -----BEGIN PRIVATE KEY-----\\n\(secret)", "the key or certificate itself"),
+            ("\n{\"private_key\": \"\(secret)\"}", "looks like JSON"),
+            ("[{\"private_key\": \"\(secret)\"}]", "looks like JSON"),
+            ("\(secret)\n\(secret)", "a line break or another control character"),
+            ("\t\(secret)", "control character"), ("\u{7f}\(secret)", "control character"),
+            (String(repeating: secret, count: 4), "too long"),
+            (String(repeating: "/\(secret)", count: 64), "too long"),
+        ])
+    func noPath(value: String, words: String) throws {
+        var variables = Variables()
+        variables.offer("A_PATH", value)
+        let failure = try #require(throws: Failure.self) { try variables.path("A_PATH") }
+        #expect(failure.disposition == .misconfigured)
+        #expect(failure.sentence.hasPrefix("unable to use A_PATH (environment): its value "))
+        #expect(failure.sentence.contains(words), "\(failure.sentence)")
+        #expect(failure.sentence.hasSuffix("and set A_PATH to the file's path"))
+        #expect(!failure.sentence.contains("TUlH"))
+    }
+
+    @Test(
+        "what looks like a key is one only if no file of that name can be read",
+        arguments: [
+            (secret, true), ("3KzvKasA2SoCxsp0iIG_o9B0Ozvl1XDwI63JRKNIWBM", true),
+            ("'\(secret)=='", true), ("\(secret)\\n\(secret)", true),
+            (String(repeating: "0123456789abcdef", count: 2), true),
+            ("/etc/turnstone/secrets/apns/production/AuthKey", false),
+            ("secrets/of-this-installation/AuthKey_ABCDE12345.p8", false), ("AuthKey", false),
+        ])
+    func key(value: String, looksLikeOne: Bool) throws {
+        var variables = Variables()
+        variables.offer("A_PATH", value)
+        #expect(try variables.path("A_PATH") == value)
+        guard looksLikeOne else { return try variables.checkIsNoKey(value, in: "A_PATH") }
+        let failure = try #require(throws: Failure.self) {
+            try variables.checkIsNoKey(value, in: "A_PATH")
+        }
+        #expect(failure.sentence.contains("looks like a key"))
+        #expect(!failure.sentence.contains(value))
+    }
+
     @Test("a wrong variable is named with the one place where it is set")
     func place() {
         var variables = Variables()

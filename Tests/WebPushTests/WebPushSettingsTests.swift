@@ -59,6 +59,30 @@ import Turnstone
         #expect(failure.sentence.contains(name))
     }
 
+    @Test("a key in the place of its file's path is not repeated")
+    func keyForPath() throws {
+        let key = try ES256PrivateKey.generate()
+        let pem = String(decoding: key.pem, as: UTF8.self)
+        let lines = pem.split(separator: "\n").dropFirst().dropLast()
+        let body: String = lines.joined()
+        for value in [
+            pem, body, lines.joined(separator: "\n"), base64(key.pem),
+            "3KzvKasA2SoCxsp0iIG_o9B0Ozvl1XDwI63JRKNIWBM",
+        ] {
+            for name in ["VAPID_PRIVATE_KEY_PATH", "WEBPUSH_CA_FILE"] {
+                let failure = try #require(throws: Failure.self) {
+                    try WebPushSettings(
+                        Self.variables(["VAPID_SUBJECT": "mailto:a@example.org", name: value]))
+                }
+                let start = "unable to use \(name) (environment): its value"
+                #expect(failure.sentence.hasPrefix(start))
+                for secret in [body.prefix(20), value.prefix(40)] {
+                    #expect(!failure.sentence.contains(secret), "\(failure.sentence)")
+                }
+            }
+        }
+    }
+
     @Test func aKeyWithoutASubjectIsAMistake() throws {
         let failure = try #require(throws: Failure.self) {
             try WebPushSettings(Self.variables(["VAPID_PRIVATE_KEY_PATH": "/nowhere"]))

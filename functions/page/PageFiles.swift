@@ -7,9 +7,9 @@ struct PageFiles {
     private let request: Request
     private let root: String
 
-    init(_ request: Request) {
+    init(_ request: Request) throws(Failure) {
         self.request = request
-        root = request.variables.text("TURNSTONE_PAGE") ?? "/usr/share/turnstone/page"
+        root = try request.variables.path("TURNSTONE_PAGE") ?? "/usr/share/turnstone/page"
     }
 
     /// The folders that have pages of their own. Any other folder in a path is an installation's prefix.

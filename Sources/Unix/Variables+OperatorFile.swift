@@ -1,0 +1,23 @@
+import Turnstone
+
+extension Variables {
+    /// The file that a variable names, and its content; `nil` if the variable is unset or empty.
+    ///
+    /// - Parameter advice: what the sentence says after the name of a file that is not there.
+    /// - Throws: misconfigured, with the names of the variable and the file, and without the value if it is
+    ///   no path, but a key.
+    @export(interface)
+    package func operatorFile(
+        _ name: String, ifMissing advice: String = ""
+    ) throws(Failure) -> (path: String, contents: [UInt8])? {
+        guard let path = try path(name) else { return nil }
+        do throws(SystemError) {
+            if let bytes = try Files.contents(ofOperatorFile: path) { return (path, bytes) }
+        } catch {
+            try checkIsNoKey(path, in: name)
+            throw wrong(name, "cannot read the file \(path): \(error.reasonForFile)")
+        }
+        try checkIsNoKey(path, in: name)
+        throw wrong(name, "the file \(path) does not exist\(advice)")
+    }
+}
