@@ -12,7 +12,7 @@ import Turnstone
 /// | its `loc-key`, `loc-args` | `android.notification.body_loc_key`, `body_loc_args` |
 /// | its `subtitle-loc-key`, `launch-image` | nothing |
 /// | `aps.sound`, or its `name` | `android.notification.sound` |
-/// | `aps.badge` | `android.notification.notification_count` |
+/// | `aps.badge` | `android.notification.notification_count`, with a text |
 /// | `aps.category` | `android.notification.click_action` |
 /// | `aps.thread-id` | `data.thread_id`: FCM groups nothing |
 /// | `aps.target-content-id` | `data.target_content_id` |
@@ -27,7 +27,8 @@ import Turnstone
 /// | `relevance-score`, `mutable-content`, `filter-criteria` | nothing |
 ///
 /// A push that shows no text, such as a silent one or a badge alone, becomes a message of `data` only, for
-/// the app: with `content_available`, `badge` and `sound`. Names that FCM reserves in `data` get a `_` in
+/// the app: with `content_available`, `badge` and `sound`. With `android.notification`, Android would show an
+/// empty notification. Names that FCM reserves in `data` get a `_` in
 /// front.
 ///
 /// Google: *REST Resource: projects.messages*.

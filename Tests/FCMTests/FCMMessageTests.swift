@@ -122,6 +122,7 @@ import Turnstone
         #expect(members["android"]?.object?["ttl"] == .string(text))
     }
 
+    /// As functions/notify/README.md says.
     @Test("a silent push, a badge alone and a sound alone become data")
     func dataOnly() throws {
         let silent = try sent(
@@ -134,6 +135,10 @@ import Turnstone
         #expect(
             badge["android"] == ["ttl": "3600s", "collapse_key": "b", "priority": "NORMAL"])
         #expect(badge["data"] == ["badge": "0"])
+        let urgent = try sent(aps: ["badge": 5])
+        #expect(urgent["android"] == ["ttl": "3600s", "priority": "HIGH"])
+        #expect(urgent["data"] == ["badge": "5"])
+        #expect(urgent.members.count == 2)
         #expect(try sent(aps: ["sound": "ding"])["data"] == ["sound": "ding"])
     }
 
