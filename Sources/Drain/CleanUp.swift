@@ -29,6 +29,10 @@ struct CleanUp {
     private var refused: Refusals?
     /// Those that may not be the devices' fault, since a push was last accepted.
     private var faults: Refusals?
+    /// The failures for which devices were kept in this run.
+    private var keptFaults: Set<String> = []
+    /// Those that only other settings end: no push was accepted in their environment.
+    private var kept: [Kept: Refusals] = [:]
     /// The environments in which pushes were accepted under these settings in this run.
     private var accepting: Set<APNsEnvironment> = []
     /// How many users' devices earlier runs saw refused under these settings; `nil` until it is read.
@@ -62,6 +66,13 @@ struct CleanUp {
         }
     }
 
+    /// Failures for which devices were kept.
+    private struct Kept: Hashable {
+        let fault: String
+        /// Where an acceptance shows that the settings are right; `nil` if it would show nothing.
+        let environment: APNsEnvironment?
+    }
+
     private struct Item {
         let user: UserID
         let token: DeviceToken
@@ -72,6 +83,8 @@ struct CleanUp {
         /// False if the other environment, which may know the token, refused to look it up.
         let isCertain: Bool
         let change: RegistrationChange
+        /// The time of the verdict.
+        let moment: Timestamp
     }
 
     init(state: State, provider: any Provider, log: Log) {
@@ -102,11 +115,13 @@ struct CleanUp {
             return items.append(
                 Item(
                     user: user, token: token, reason: verdict.reason ?? "", fault: nil,
-                    environment: environment, isCertain: true, change: change))
+                    environment: environment, isCertain: true, change: change, moment: now))
         }
         users.insert(user)
         if case .settled(.accepted) = verdict.meaning, let place = push.probe ?? environment {
-            accepting.insert(place)
+            if accepting.insert(place).inserted {
+                kept = kept.filter { $0.key.environment != place }
+            }
             reached.insert(user)
             faults = nil
             hasAccepted = true
@@ -130,18 +145,16 @@ struct CleanUp {
         items.append(
             Item(
                 user: user, token: token, reason: reason, fault: fault, environment: environment,
-                isCertain: !verdict.isUncertain, change: change))
+                isCertain: !verdict.isUncertain, change: change, moment: now))
     }
 
     /// Changes the registrations. A document that is busy or damaged is logged; the deliveries keep their
     /// outcomes.
     mutating func carryOut() {
         recordRefusals()
-        var kept: Set<String> = []
-        while !items.isEmpty, !ThisProcess.isTerminationRequested {
-            if let fault = carryOutOne()?.fault { kept.insert(fault) }
-        }
-        for fault in kept.sorted() {
+        while !items.isEmpty, !ThisProcess.isTerminationRequested { carryOutOne() }
+        if !kept.isEmpty { recordRefusals() }
+        for fault in keptFaults.sorted() {
             log.event(
                 "kept devices that failed, because our settings may be the reason; check the \(variables) variables",
                 [
@@ -154,6 +167,8 @@ struct CleanUp {
         cachedAcceptances = nil
         refused = nil
         faults = nil
+        keptFaults = []
+        kept = [:]
         refusedEarlier = nil
         locking = ImpatientLocking()
         nextReport = .first
@@ -174,7 +189,8 @@ struct CleanUp {
     /// Reports to `health` without waiting for the end of the run: on a busy installation it may last for
     /// days.
     private mutating func reportNews() {
-        guard Instant.now >= nextReport, hasAccepted || isRefusedByAll else { return }
+        guard Instant.now >= nextReport, hasAccepted || !kept.isEmpty || isRefusedByAll
+        else { return }
         nextReport = .now + .minutes(1)
         recordRefusals()
     }
@@ -190,16 +206,22 @@ struct CleanUp {
         }
     }
 
-    /// Records for `health` to which users pushes were refused, and removes that record once a push was
-    /// accepted. If this fails, another run does it.
+    /// Records for `health` to which users pushes were refused and whose devices were kept, and removes that
+    /// record once a push was accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
         do throws(Failure) {
             if hasAccepted { try state.forgetRefusals(by: service) }
             hasAccepted = false
-            guard let refusals = isUnproven ? refused : faults else { return }
-            try state.recordRefusals(
-                refusals.reason, to: refusals.users, by: service, under: settings,
-                at: refusals.last)
+            if let refusals = isUnproven ? refused : faults {
+                try state.recordRefusals(
+                    refusals.reason, to: refusals.users, by: service, under: settings,
+                    at: refusals.last)
+            }
+            for (_, refusals) in kept.sorted(by: { $0.key.fault < $1.key.fault }) {
+                try state.recordRefusals(
+                    refusals.reason, to: refusals.users, by: service, under: settings,
+                    at: refusals.last, acceptingOthers: !isUnproven)
+            }
         } catch { log.failure(error) }
     }
 
@@ -223,17 +245,25 @@ struct CleanUp {
         if items.count > 1000 { carryOutOne() }
     }
 
-    /// - Returns: the item, if its device was kept because the fault seems to be ours.
-    @discardableResult
-    private mutating func carryOutOne() -> Item? {
-        guard let item = items.popLast() else { return nil }
-        if isOurFault(item) { return item }
+    private mutating func carryOutOne() {
+        guard let item = items.popLast() else { return }
+        if let fault = item.fault, isOurFault(item) { return keep(item, fault) }
         do throws(Failure) {
             try locking.changing(state.users[item.user].lock) { () throws(Failure) in
                 try carryOut(item)
             }
         } catch { log.failure(error) }
-        return nil
+    }
+
+    /// Records that a device was kept because the fault seems to be ours.
+    private mutating func keep(_ item: Item, _ fault: String) {
+        keptFaults.insert(fault)
+        let environment = item.isCertain ? item.environment : nil
+        // From the next run on, this run's acceptances show that the settings are right.
+        if let environment, accepting.contains(environment) { return }
+        kept[
+            Kept(fault: fault, environment: environment), default: Refusals(at: item.moment)
+        ].add(fault, to: item.user, at: item.moment)
     }
 
     private func carryOut(_ item: Item) throws(Failure) {

@@ -105,25 +105,33 @@ extension Examination {
         return problems
     }
 
-    /// A push service that has refused pushes to many users and accepted none since.
+    /// A push service that has refused pushes to many users and accepted none since, or to so many that their
+    /// devices are kept.
     func refusals() throws(Failure) -> [Problem] {
         try state.refusals().filter {
             $0.users >= State.ServiceRefusals.alarmThreshold && isWithPresentSettings($0)
         }.map { refusals in
             Problem(
                 "pushes refused",
-                """
-                Since \(text(refusals.since)), \(refusals.service) has accepted no push with these settings \
-                and refused those to \
-                \(refusals.users == State.ServiceRefusals.maximumUsers ? "at least " : "")\(refusals.users) \
-                users: \(refusals.reason).
-                """,
+                message(refusals),
                 action: remedy(of: refusals),
                 [
                     "service": .string(refusals.service), "reason": .string(refusals.reason),
                     "since": .string(text(refusals.since)),
                 ])
         }
+    }
+
+    private func message(_ refusals: State.ServiceRefusals) -> String {
+        let isLimit = refusals.users == State.ServiceRefusals.maximumUsers
+        let users = "\(isLimit ? "at least " : "")\(refusals.users) users: \(refusals.reason)."
+        let start = "Since \(text(refusals.since)), \(refusals.service) has"
+        return refusals.acceptsOthers
+            ? """
+            \(start) refused pushes to \(users) Their devices are kept, because these settings may be the \
+            reason.
+            """
+            : "\(start) accepted no push with these settings and refused those to \(users)"
     }
 
     private func isWithPresentSettings(_ refusals: State.ServiceRefusals) -> Bool {

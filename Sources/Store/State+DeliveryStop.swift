@@ -83,8 +83,8 @@ extension State {
 
     // MARK: Refusals
 
-    /// Refusals by a service that refused pushes to many users and accepted none of theirs. The settings are
-    /// probably wrong.
+    /// Refusals by a service that refused pushes to many users and accepted none of theirs, or whose devices
+    /// are kept. The settings are probably wrong.
     package struct ServiceRefusals: Equatable {
         package let service: String
         /// The push service's reason, such as `DeviceTokenNotForTopic`.
@@ -92,15 +92,19 @@ extension State {
         package let since: Timestamp
         /// A fingerprint of the settings that were used.
         package let settings: String
+        /// Whether the service accepts pushes to other users.
+        package let acceptsOthers: Bool
         /// How many users; at most ``maximumUsers`` are counted.
         package var users: Int { names.count }
         fileprivate var names: [String]
 
         fileprivate var json: JSONValue {
-            [
+            var members: JSONObject = [
                 "reason": .string(reason), "since": JSONValue(since),
                 "settings": .string(settings), "users": JSONValue(texts: names),
             ]
+            if acceptsOthers { members["accepts_others"] = .bool(true) }
+            return .object(members)
         }
 
         package static let maximumUsers = 20
@@ -121,6 +125,7 @@ extension State {
             return ServiceRefusals(
                 service: service.name, reason: reason, since: since,
                 settings: members["settings"]?.string ?? "",
+                acceptsOthers: members["accepts_others"]?.bool ?? false,
                 names: members["users"]?.texts ?? [])
         }
     }
@@ -145,9 +150,11 @@ extension State {
 
     /// Records users to whom a service refused pushes under these settings, in addition to those of earlier
     /// runs.
+    ///
+    /// - Parameter acceptingOthers: whether it has accepted pushes to other users under these settings.
     package func recordRefusals(
         _ reason: String, to users: Set<UserID>, by service: String, under settings: String,
-        at now: Timestamp
+        at now: Timestamp, acceptingOthers: Bool = false
     ) throws(Failure) {
         let added = users.map { digest(of: $0) }
         try changeRefusals { list in
@@ -156,6 +163,7 @@ extension State {
                 ServiceRefusals.maximumUsers)
             let refusals = ServiceRefusals(
                 service: service, reason: reason, since: known?.since ?? now, settings: settings,
+                acceptsOthers: acceptingOthers || known?.acceptsOthers ?? false,
                 names: Array(names))
             // In its place: a document that stays the same is not written again.
             if let index = list.firstIndex(where: { $0.service == service }) {

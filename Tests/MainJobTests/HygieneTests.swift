@@ -89,6 +89,66 @@ import Turnstone
         #expect(try world.device(6, of: "user-6")?.refusals != nil)
     }
 
+    @Test("when many devices are gone and none has accepted a push, health says so")
+    func allGone() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...25, perUser: 1)
+        for number in 1...25 { try world.tell(.goneSince, of: number, development) }
+        for id in ["a", "b"] {
+            try world.acceptForMany(1...25, perUser: 1, id: id)
+            try world.run("deliver")
+            #expect(try world.devices().count == 25)
+            let refused = try world.refused()
+            #expect(refused?["service"] == "apns")
+            #expect(refused?["reason"] == "Unregistered")
+            #expect(refused?["message"]?.string?.contains("has accepted no push") == true)
+        }
+        // The settings are right.
+        try world.register([26: "user-26"])
+        try world.accept([26: "user-26"], id: "c")
+        try world.run("deliver")
+        #expect(try world.refused() == nil)
+        try world.acceptForMany(1...25, perUser: 1, id: "d")
+        try world.run("deliver")
+        #expect(try world.devices().count == 1)
+        #expect(try world.refused() == nil)
+    }
+
+    @Test("health says so too if only the other environment accepts pushes")
+    func goneInOneEnvironment() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...25, perUser: 1)
+        for number in 1...25 { try world.tell(.goneSince, of: number, development) }
+        try world.register([26: "user-26"])
+        try world.accept([26: "user-26"], id: "a", in: .development)
+        try world.acceptForMany(1...25, perUser: 1, id: "b")
+        try world.run("deliver")
+        #expect(try world.devices().count == 26)
+        #expect(
+            try world.refused()?["message"]?.string?.contains("Their devices are kept") == true)
+        try world.register([27: "user-27"])
+        try world.accept([27: "user-27"], id: "c")
+        try world.run("deliver")
+        #expect(try world.refused() == nil)
+    }
+
+    @Test("health says nothing if the next run removes the devices")
+    func goneBesideAcceptances() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...30, perUser: 1)
+        for number in 1...25 { try world.tell(.goneSince, of: number, development) }
+        try world.acceptForMany(1...30, perUser: 1)
+        try world.run("deliver")
+        #expect(try world.devices().count == 30)
+        #expect(try world.refused() == nil)
+        try world.acceptForMany(1...30, perUser: 1, id: "b")
+        try world.run("deliver")
+        #expect(try world.devices().count == 5)
+    }
+
     @Test("health says so while deliver still runs, and no more once the settings are others")
     func refusedDuringRun() throws {
         let world = try World()
@@ -161,6 +221,7 @@ import Turnstone
         try world.run("deliver")
         let quarantined = try world.devices().values.filter { $0.quarantined != nil }
         #expect(quarantined.isEmpty)
+        #expect(try world.refused()?["reason"] == "BadDeviceToken, in one environment")
     }
 
     @Test("a device in an environment that refuses our key stops nobody else's pushes")
@@ -270,6 +331,12 @@ extension World {
         variables["APNS_ENVIRONMENT"] = "production"
         variables["APNS_DEVELOPMENT_BASE_URL"] = development.addresses["apns"]?.string
         return development
+    }
+
+    /// The problem that a push service refuses pushes, if `health` reports it.
+    fileprivate func refused() throws -> JSONObject? {
+        let problems = try health().json?.object?["problems"]?.array ?? []
+        return problems.compactMap(\.object).first { $0["problem"] == "pushes refused" }
     }
 
     private var store: State {

@@ -52,6 +52,34 @@ import Turnstone
         #expect(try devices(world, 1) == 2)
     }
 
+    /// Nothing was ever accepted, so the devices are kept, and `health` says why.
+    @Test(arguments: [("fcm", 404, "UNREGISTERED"), ("web", 410, "none"), ("web", 404, "none")])
+    func aServiceThatCallsEveryDeviceGoneIsAProblem(
+        service: String, status: Int, reason: String
+    ) throws {
+        let world = try World.withAllServices()
+        for player in 1...20 { try world.registerAllKinds(of: Int64(player), player) }
+        try world.simulator.perform([
+            "do": .string("\(service)-fault"), "status": .integer(Int64(status)),
+            "reason": .string(reason),
+        ])
+        _ = try world.sent([
+            "users": JSONValue(texts: (1...20).map { "\($0)" }), "title": "Lunch",
+        ])
+        try drain(world, [service])
+        for player in 1...20 { #expect(try devices(world, Int64(player)) == 3, "player \(player)") }
+        let problems = try world.health().json?.object?["problems"]?.array ?? []
+        let refused = problems.compactMap(\.object).filter { $0["problem"] == "pushes refused" }
+        #expect(refused.map { $0["service"] } == [.string(service)])
+        #expect(
+            refused.first?["message"]?.string?.contains("has accepted no push") == true)
+
+        try world.simulator.perform(["do": "clear"])
+        _ = try world.sent(["users": ["1"], "title": "Dinner"])
+        try drain(world, [service])
+        #expect(try !world.problems().contains("pushes refused"))
+    }
+
     /// The first and the last service fail, and the one between them reaches the user.
     @Test(arguments: [["apns", "fcm", "web"], ["web", "apns", "fcm"], ["fcm", "web", "apns"]])
     func theBadgeStaysIfAnyServiceReachedTheUser(order: [String]) throws {

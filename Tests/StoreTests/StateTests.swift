@@ -137,6 +137,23 @@ import Unix
         #expect(try state.refusals().isEmpty)
     }
 
+    @Test("that other users' pushes are accepted is known until the refusals are forgotten")
+    func refusalsBesideAcceptances() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let users = try Set(["ann", "bob", "cy"].map { try #require(UserID($0)) })
+        for (isAccepting, known) in [(false, false), (true, true), (false, true)] {
+            try state.recordRefusals(
+                "Unregistered", to: users, by: "apns", under: "a",
+                at: Timestamp(milliseconds: 1000), acceptingOthers: isAccepting)
+            #expect(try state.refusals().map(\.acceptsOthers) == [known])
+        }
+        try state.forgetRefusals(by: "apns")
+        try state.recordRefusals(
+            "Unregistered", to: users, by: "apns", under: "a",
+            at: Timestamp(milliseconds: 1000))
+        #expect(try state.refusals().map(\.acceptsOthers) == [false])
+    }
+
     @Test("refusals that are recorded while a user is erased are kept")
     func refusalsDuringErasure() async throws {
         for _ in 0..<10 {
