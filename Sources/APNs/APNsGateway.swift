@@ -209,7 +209,7 @@ package final class APNsGateway {
     private func checkState(of connection: ClientConnection, now: Instant) {
         switch connection.state {
         case .closed(let reason):
-            retry.didEnd(reason, now: now)
+            retry.didEnd(reason, isSentAway: connection.goAway != nil, now: now)
             self.connection = nil
         case .open where bearer.isRejected && pending.inFlight == 0:
             // Once APNs has rejected an expired token, it rejects everything else on that connection.

@@ -280,7 +280,9 @@ package final class FCMSender: PushSender {
             takeEvents(of: link)
             links.remove(at: index)
             guard link.hasAnswer else {
-                didFail(reason, now: now)
+                let isSentAway = link.connection.goAway != nil
+                retry.didEndUnanswered(reason, isSentAway: isSentAway, now: now)
+                if connections == 0, retry.isFailing { giveBackUnsent(reason) }
                 continue
             }
             // Several connections may end together without an answer in between.

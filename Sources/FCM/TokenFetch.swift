@@ -5,15 +5,20 @@ import Unix
 
 /// One attempt to fetch an access token, over a connection of its own. It never waits: the caller steps it
 /// together with its other connections.
+///
+/// A request that the server has certainly not processed is sent once more, over another connection.
 final class TokenFetch {
     /// The longest time that it takes, which is below ``AccessTokenRecord/claimLife``.
     static let limit = Interval.seconds(15)
 
-    let connection: ClientConnection
+    private(set) var connection: ClientConnection
+    private let address: GatewayAddress
+    private let context: TLSContext
     private let fields: HeaderFields
     private let body: [UInt8]
     private let deadline: Instant
     private var isSent = false
+    private var isRepeated = false
 
     /// Starts to connect.
     ///
@@ -23,7 +28,8 @@ final class TokenFetch {
         _ account: ServiceAccount, _ context: TLSContext, at moment: Timestamp, now: Instant
     ) throws(Failure) {
         body = try OAuthAssertion(account, at: moment).form
-        let address = account.tokenAddress
+        address = account.tokenAddress
+        self.context = context
         var fields = HeaderFields()
         fields.append(":method", "POST")
         fields.append(":scheme", "https")
@@ -33,13 +39,19 @@ final class TokenFetch {
         fields.append("content-length", String(body.count))
         fields.append("accept", "application/json")
         self.fields = fields
+        connection = try Self.connection(to: address, context, now: now)
+        deadline = now + Self.limit
+    }
+
+    private static func connection(
+        to address: GatewayAddress, _ context: TLSContext, now: Instant
+    ) throws(Failure) -> ClientConnection {
         var limits = ClientLimits()
         limits.connect = .seconds(5)
         limits.request = .seconds(10)
         limits.silence = .seconds(5)
-        connection = try ClientConnection(
+        return try ClientConnection(
             to: address.host, port: address.port, context, limits: limits, now: now)
-        deadline = now + Self.limit
     }
 
     /// Does everything that can be done without waiting.
@@ -58,12 +70,30 @@ final class TokenFetch {
         for event in connection.takeEvents() {
             switch event {
             case .answered(_, let answer): return Self.result(answer, at: moment)
-            case .refused: return .failure(unreachable("the server refused the request"))
+            case .refused:
+                return sendAgain(orElse: "the server refused the request", until: &until, now: now)
             case .lost(_, let reason): return .failure(unreachable(reason))
             }
         }
-        if case .closed(let reason) = connection.state { return .failure(unreachable(reason)) }
+        if case .closed(let reason) = connection.state {
+            // It had no time to take the request.
+            guard connection.goAway != nil else { return .failure(unreachable(reason)) }
+            return sendAgain(orElse: reason, until: &until, now: now)
+        }
         return now < deadline ? nil : .failure(unreachable("time-out"))
+    }
+
+    private func sendAgain(
+        orElse reason: String, until: inout Instant, now: Instant
+    ) -> Result<TokenGrant, TokenFailure>? {
+        guard !isRepeated else { return .failure(unreachable(reason)) }
+        isRepeated = true
+        isSent = false
+        do throws(Failure) {
+            connection = try Self.connection(to: address, context, now: now)
+        } catch { return .failure(unreachable(error.sentence)) }
+        until = min(until, connection.step(now: now))
+        return nil
     }
 
     private static func result(

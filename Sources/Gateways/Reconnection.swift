@@ -8,6 +8,8 @@ package struct Reconnection {
     package private(set) var reason = ""
     private var failures = 0
     private var hadAnswer = false
+    /// Whether the server has ended a connection without an answer since the last answer.
+    private var wasSentAway = false
 
     package init() {}
 
@@ -17,11 +19,31 @@ package struct Reconnection {
     package mutating func didSucceed() {
         failures = 0
         hadAnswer = true
+        wasSentAway = false
     }
 
-    package mutating func didEnd(_ reason: String, now: Instant) {
-        guard hadAnswer else { return didFail(reason, now: now) }
+    /// Records a connection's end.
+    ///
+    /// - Parameter isSentAway: whether the server said that it takes no more requests (GOAWAY).
+    package mutating func didEnd(_ reason: String, isSentAway: Bool = false, now: Instant) {
+        guard hadAnswer else {
+            return didEndUnanswered(reason, isSentAway: isSentAway, now: now)
+        }
         hadAnswer = false
+        pauseBriefly(reason, now: now)
+    }
+
+    /// Records the end of a connection on which no answer came.
+    ///
+    /// A server that says GOAWAY can be reached, and another one may take its place. So this is a failure
+    /// only from the second time on.
+    package mutating func didEndUnanswered(_ reason: String, isSentAway: Bool, now: Instant) {
+        guard isSentAway, !wasSentAway, !isFailing else { return didFail(reason, now: now) }
+        wasSentAway = true
+        pauseBriefly(reason, now: now)
+    }
+
+    private mutating func pauseBriefly(_ reason: String, now: Instant) {
         self.reason = reason
         nextAttempt = now + .milliseconds(200)
     }

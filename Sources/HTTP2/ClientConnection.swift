@@ -217,7 +217,7 @@ package final class ClientConnection {
             if session.openRequests == 0 { fail(writeFault) }
         }
         if session.goAway != nil, state == .open { state = .ending }
-        if session.isDone { fail("ended") }
+        if session.isDone { fail(session.goAway == nil ? "ended" : "the server sent GOAWAY") }
     }
 
     private func receive(now: Instant) {

@@ -51,6 +51,37 @@ import Unix
         #expect(stage.server.connections == 2)
     }
 
+    @Test("a GOAWAY on a connection's first push is followed by another connection")
+    func firstGoAway() throws {
+        let stage = try GatewayStage()
+        try stage.submit(2)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(Frames.goAway(last: 0))
+        try stage.play { stage.server.requests.count == 2 }
+        #expect(stage.verdicts.isEmpty)
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.server.requests.count == 3 }
+        stage.server.send(Frames.answer(3))
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [Self.accepted, Self.accepted])
+        #expect(stage.server.connections == 2)
+    }
+
+    @Test("APNs that says GOAWAY to each first push is left alone from the second time on")
+    func eachFirstGoAway() throws {
+        let stage = try GatewayStage()
+        try stage.submit(2)
+        for count in 1...2 {
+            try stage.play { stage.server.requests.count == count }
+            stage.server.send(Frames.goAway(last: 0))
+        }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.notSent, .notSent])
+        #expect(stage.sender.trouble?.reason == "the server sent GOAWAY")
+        #expect(stage.sender.room == 0)
+        #expect(stage.server.requests.count == 2)
+    }
+
     @Test func aRefusedStreamIsSentAgainThreeTimes() throws {
         let stage = try GatewayStage()
         try stage.submit(1)

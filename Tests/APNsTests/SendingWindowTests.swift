@@ -67,4 +67,27 @@ import Turnstone
         retry.didEnd("no", now: start)
         #expect(retry.nextAttempt == start + .seconds(1) && retry.isFailing && retry.reason == "no")
     }
+
+    @Test("a GOAWAY without an answer is a failure from the second time on")
+    func goAways() {
+        let start = Instant(milliseconds: 0)
+        var retry = Reconnection()
+        func end() { retry.didEnd("GOAWAY", isSentAway: true, now: start) }
+        end()
+        #expect(retry.nextAttempt == start + .milliseconds(200) && !retry.isFailing)
+        for pause: Int64 in [1, 2] {
+            end()
+            #expect(retry.nextAttempt == start + .seconds(pause) && retry.isFailing)
+        }
+        retry.didSucceed()
+        for isFailing in [false, false, true] {
+            end()
+            #expect(retry.isFailing == isFailing)
+        }
+        // A server that could not be reached before has no such credit.
+        retry = Reconnection()
+        retry.didFail("ECONNREFUSED", now: start)
+        end()
+        #expect(retry.nextAttempt == start + .seconds(2))
+    }
 }

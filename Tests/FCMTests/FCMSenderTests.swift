@@ -150,6 +150,52 @@ import Unix
         #expect(stage.connections.count == 2)
     }
 
+    @Test("a GOAWAY on a connection's first message is followed by another connection")
+    func firstGoAway() throws {
+        let stage = try SenderStage()
+        try stage.submit(2)
+        try stage.play { stage.requests.count == 1 }
+        stage.requests[0].connection.goAway(last: 0, code: 0, debugData: [], closing: false)
+        try stage.play { stage.requests.count == 2 }
+        #expect(stage.verdicts.isEmpty)
+        stage.answer(1)
+        try stage.play { stage.requests.count == 3 }
+        stage.answer(2)
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [Self.accepted, Self.accepted])
+        #expect(stage.connections.count == 2)
+    }
+
+    @Test("FCM that says GOAWAY to each first message is left alone from the second time on")
+    func eachFirstGoAway() throws {
+        let stage = try SenderStage()
+        try stage.submit(2)
+        for number in 0..<2 {
+            try stage.play { stage.requests.count == number + 1 }
+            stage.requests[number].connection.goAway(
+                last: 0, code: 0, debugData: [], closing: false)
+        }
+        try stage.play { stage.sender.backlog == 0 }
+        #expect(stage.outcomes == [.notSent, .notSent])
+        #expect(stage.sender.trouble?.reason == "the server sent GOAWAY")
+        #expect(stage.sender.room == 0)
+        #expect(stage.requests.count == 2)
+    }
+
+    @Test(
+        "a GOAWAY of the token server is followed by one more request", arguments: [(1, 2), (2, 2)])
+    func tokenGoAway(count: Int, fetches: Int) throws {
+        let stage = try SenderStage()
+        stage.tokenGoAways = count
+        try stage.submit(1)
+        try stage.play { !stage.requests.isEmpty || stage.sender.backlog == 0 }
+        #expect(stage.fetches == fetches)
+        #expect(stage.requests.count == 2 - count)
+        let reason: String? =
+            count == 1 ? nil : "no access token: the server refused the request"
+        #expect(stage.sender.trouble?.reason == reason)
+    }
+
     @Test("a connection that ends slowly does not hold up the rest")
     func slowEnd() throws {
         let stage = try SenderStage(["FCM_CONNECTIONS": "1"])

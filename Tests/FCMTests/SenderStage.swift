@@ -26,6 +26,8 @@ final class SenderStage {
     /// The answer to each request for a token, if it is no success.
     var tokenAnswer: ServerAnswer?
     var answersTokens = true
+    /// The number of requests for tokens that are met with GOAWAY.
+    var tokenGoAways = 0
     let folder = TemporaryFolder()
 
     init(streams: UInt32 = 100, _ more: [String: String] = [:]) throws {
@@ -97,6 +99,10 @@ final class SenderStage {
                 continue
             }
             fetches += 1
+            if fetches <= tokenGoAways {
+                connection.goAway(last: 0, code: 0, debugData: [], closing: false)
+                continue
+            }
             guard answersTokens else { continue }
             connection.answer(request.stream, tokenAnswer ?? granted(life: 3600))
         }

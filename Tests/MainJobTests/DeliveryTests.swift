@@ -225,10 +225,12 @@ import Unix
             "do": "token", "token": .string(token(1)), "is": .string(state),
             "since": .integer(world.now + 1),
         ])
-        try world.simulator.perform(["do": "goaway", "after": 0, "abrupt": true])
+        let goAway: JSONObject = ["do": "goaway", "after": 0, "abrupt": true, "each": true]
+        try world.simulator.perform(goAway)
         try world.accept("a", devices: 1...1)
         for _ in 0..<3 {
             _ = try world.start("deliver").end()
+            try world.simulator.perform(["do": "clear"])
             try world.advance(seconds: 60)
         }
         #expect(world.spooled().isEmpty)

@@ -77,6 +77,19 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test("a GOAWAY on the first request of a run does not end it", arguments: ["apns", "fcm"])
+    func firstGoAway(service: String) throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        let goAway: JSONObject = ["do": "goaway", "service": .string(service), "after": 0]
+        try world.simulator.perform(goAway)
+        _ = try world.sent(["users": ["1"], "title": "Lunch"])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 1, "fcm": 1, "web": 1])
+        #expect(try world.problems() == [])
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("a browser's push lives as long as its message, by the clock of the run")
     func lifetime() throws {
         let world = try World.withAllServices()
