@@ -13,7 +13,6 @@ static inline CURLcode ccurl_setopt_opener(CURL *easy, curl_opensocket_callback 
 static inline CURLcode ccurl_setopt_closer(CURL *easy, curl_closesocket_callback value) { return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, value); }
 static inline CURLcode ccurl_setopt_context(CURL *easy, curl_ssl_ctx_callback value) { return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, value); }
 static inline CURLcode ccurl_getinfo_long(CURL *easy, CURLINFO info, long *value) { return curl_easy_getinfo(easy, info, value); }
-static inline CURLcode ccurl_getinfo_offset(CURL *easy, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(easy, info, value); }
 static inline CURLMcode ccurl_multi_setopt_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }
 // A message's verdict sits in a union.
 static inline CURLcode ccurl_message_result(const CURLMsg *message) { return message->data.result; }

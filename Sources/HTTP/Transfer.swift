@@ -79,11 +79,13 @@ final class Transfer {
         return String(cString: header.pointee.value)
     }
 
-    /// `Retry-After` in either form, seconds or a date, of at most a day. C: `CURLINFO_RETRY_AFTER`.
+    /// The pause that `Retry-After` asks for, at most a day; `nil` if none. (`CURLINFO_RETRY_AFTER` is 0 for
+    /// a number that is too long.)
     private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
-        var seconds: curl_off_t = 0
-        ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)
-        return seconds > 0 ? .seconds(min(Int64(seconds), 86_400)) : nil
+        guard let text = header("retry-after", of: easy),
+            let pause = requestedPause(text, now: .systemNow), pause > .seconds(0)
+        else { return nil }
+        return min(pause, .hours(24))
     }
 }
 

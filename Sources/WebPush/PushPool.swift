@@ -99,8 +99,11 @@ final class PushPool {
 
     /// Sends and receives what is possible without waiting.
     ///
+    /// - Parameter now: the wall clock's time.
     /// - Returns: the requests that have finished.
-    func perform() -> [(transfer: PushTransfer, result: PushTransfer.Result)] {
+    func perform(
+        now: Timestamp
+    ) -> [(transfer: PushTransfer, result: PushTransfer.Result)] {
         defer { withExtendedLifetime(self) {} }
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
@@ -111,7 +114,8 @@ final class PushPool {
                 let transfer = transfers.removeValue(forKey: easy)
             else { continue }
             // The message belongs to libcurl and is freed when the handle is removed.
-            done.append((transfer, transfer.result(ccurl_message_result(message), easy)))
+            let code = ccurl_message_result(message)
+            done.append((transfer, transfer.result(code, easy, now: now)))
             curl_multi_remove_handle(multi, easy)
             spare.append(easy)
         }

@@ -99,7 +99,8 @@ final class PushTransfer {
         case lost(String)
     }
 
-    func result(_ code: CURLcode, _ easy: UnsafeMutableRawPointer) -> Result {
+    /// - Parameter now: the wall clock's time.
+    func result(_ code: CURLcode, _ easy: UnsafeMutableRawPointer, now: Timestamp) -> Result {
         var status = 0
         ccurl_getinfo_long(easy, CURLINFO_RESPONSE_CODE, &status)
         // Once the status has come, the rest of the answer says only why.
@@ -107,7 +108,7 @@ final class PushTransfer {
             var version = 0
             ccurl_getinfo_long(easy, CURLINFO_HTTP_VERSION, &version)
             let verdict = WebPushVerdict(
-                status: status, body: answer, retryAfter: retryAfter(easy))
+                status: status, body: answer, retryAfter: retryAfter(easy, now: now))
             return .answered(verdict, isMultiplexed: version == CURL_HTTP_VERSION_2_0)
         }
         if isForbidden { return .failed("its address is not public (WEBPUSH_PRIVATE_HOSTS)") }
@@ -119,11 +120,16 @@ final class PushTransfer {
         return sent == 0 ? .failed(reason) : .lost(reason)
     }
 
-    /// `Retry-After` in either form, seconds or a date. C: `CURLINFO_RETRY_AFTER`.
-    private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
-        var seconds: curl_off_t = 0
-        ccurl_getinfo_offset(easy, CURLINFO_RETRY_AFTER, &seconds)
-        return seconds > 0 ? .seconds(Int64(seconds)) : nil
+    /// The pause that `Retry-After` asks for; `nil` if none. (`CURLINFO_RETRY_AFTER` is 0 for a number that
+    /// is too long.) C: `curl_easy_header(3)`.
+    private func retryAfter(_ easy: UnsafeMutableRawPointer, now: Timestamp) -> Interval? {
+        var header: UnsafeMutablePointer<curl_header>?
+        let code = curl_easy_header(easy, "retry-after", 0, UInt32(CURLH_HEADER), -1, &header)
+        guard code == CURLHE_OK, let header,
+            let pause = requestedPause(String(cString: header.pointee.value), now: now),
+            pause > .seconds(0)
+        else { return nil }
+        return pause
     }
 }
 

@@ -217,7 +217,7 @@ package final class WebPushSender: PushSender {
     // MARK: Answers
 
     private func takeAnswers() {
-        let done = pool.perform()
+        let done = pool.perform(now: clock())
         guard !done.isEmpty else { return }
         let now = Instant.now
         for (transfer, result) in done {

@@ -106,6 +106,8 @@ import Unix
             (429, ["Retry-After: 17"], .backOff(.seconds(17))),
             (503, ["Retry-After: 60"], .backOff(.seconds(60))),
             (503, ["Retry-After: whenever"], .backOff(nil)),
+            (503, ["Retry-After: 0"], .backOff(nil)),
+            (503, ["Retry-After: 99999999999999999999999"], .backOff(.hours(24))),
             (500, [], .outage("Online-Go.com answered 500 at BASE")),
             (502, [], .outage("Online-Go.com answered 502 at BASE")),
             (403, [], .outage("Online-Go.com answered 403 at BASE. Check OGS_BASE_URL")),

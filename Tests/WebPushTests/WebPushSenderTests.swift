@@ -134,6 +134,11 @@ import Unix
             (#"{"status": 400, "reason": "BadTtl"}"#, .refused), (#"{"status": 307}"#, .refused),
             (#"{"status": 429, "retry_after": 7}"#, .laterAsAsked(pause: .seconds(7))),
             (#"{"status": 503, "retry_after": 120}"#, .laterAsAsked(pause: .seconds(120))),
+            (
+                #"{"status": 503, "retry_after": "99999999999999999999999"}"#,
+                .laterAsAsked(pause: .hours(24))
+            ),
+            (#"{"status": 429, "retry_after": "0"}"#, .later(pause: .seconds(10))),
             (#"{"status": 500}"#, .later(pause: .seconds(30))),
             (#"{"kind": "drop"}"#, .noVerdict),
             (#"{"kind": "drop", "accepted": true}"#, .noVerdict),
