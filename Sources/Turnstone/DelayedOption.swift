@@ -43,8 +43,9 @@ package enum DelayedOption: Equatable, Sendable {
             moment = moment + .minutes(1)
             let now = shown(moment)
             let step = (now - last + 1440) % 1440
-            // It goes forward by at most half a day.
-            if step > 0, step <= 720, (now - minute + 1440) % 1440 < step { return moment }
+            // It goes forward by at most half a day, and back to any minute.
+            let isSkipped = step <= 720 && (now - minute + 1440) % 1440 < step
+            if now == minute || isSkipped { return moment }
             last = now
         }
         return likely

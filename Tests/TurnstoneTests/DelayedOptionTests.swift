@@ -58,6 +58,31 @@ import Turnstone
         }
     }
 
+    /// When a zone's clock changed in 2026 and 2027.
+    private static func changes(in zone: String) -> [Timestamp] {
+        let begin = Timestamp(seconds: 1_767_225_600)
+        return (1..<35_040).map { begin + .minutes($0 * 30) }.filter { moment in
+            let before = clock(moment - .minutes(30), zone) ?? 0
+            return ((clock(moment, zone) ?? 0) - before + 1440) % 1440 != 30
+        }
+    }
+
+    @Test("the moment of a change of the clock is a time as any other", arguments: zones)
+    func timeOfChange(zone: String) {
+        for change in Self.changes(in: zone) {
+            let shown = Self.clock(change, zone) ?? 0
+            for start in (0..<10).map({ change - .minutes(20 * $0 - 40) - .seconds(30) }) {
+                for minute in [shown + 1439, shown, shown + 1, shown + 60].map({ $0 % 1440 }) {
+                    let found = DelayedOption.timeOfDay(minute).moment(
+                        from: start, session: nil, in: zone, Self.clock)
+                    #expect(
+                        found == Self.first(minute, from: start, zone),
+                        "\(zone) \(start.milliseconds) \(minute)")
+                }
+            }
+        }
+    }
+
     private func moment(_ text: String) throws -> Timestamp {
         try #require(Timestamp(text))
     }
@@ -69,6 +94,9 @@ import Turnstone
             ("2026-10-24T22:00:00Z", 150, "2026-10-25T00:30:00Z"),
             ("2026-10-25T00:45:00Z", 150, "2026-10-25T01:30:00Z"),
             ("2026-10-25T02:00:00Z", 150, "2026-10-26T01:30:00Z"),
+            ("2026-10-25T00:20:30Z", 120, "2026-10-25T01:00:00Z"),
+            ("2026-10-25T00:59:30Z", 120, "2026-10-25T01:00:00Z"),
+            ("2026-10-25T00:00:30Z", 120, "2026-10-25T00:00:30Z"),
             ("2026-11-21T08:00:30Z", 540, "2026-11-21T08:00:30Z"),
             ("2026-11-21T08:01:00Z", 540, "2026-11-22T08:00:00Z"),
         ])
@@ -76,6 +104,32 @@ import Turnstone
         let found = DelayedOption.timeOfDay(minute).moment(
             from: try moment(start), session: nil, in: "Europe/Berlin", Self.clock)
         #expect(found == (try moment(expected)))
+    }
+
+    @Test(
+        "a time to which the clock goes back comes at the change, unless it is to come before",
+        arguments: [
+            ("America/New_York", "2026-11-01T04:20:30Z", 60, "2026-11-01T05:00:00Z"),
+            ("America/New_York", "2026-11-01T05:20:30Z", 60, "2026-11-01T06:00:00Z"),
+            ("America/New_York", "2026-11-01T05:20:30Z", 61, "2026-11-01T06:01:00Z"),
+            ("America/New_York", "2026-11-01T06:01:00Z", 60, "2026-11-02T06:00:00Z"),
+            ("America/Havana", "2026-11-01T04:30:00Z", 0, "2026-11-01T05:00:00Z"),
+            ("Australia/Lord_Howe", "2026-04-04T14:45:00Z", 90, "2026-04-04T15:00:00Z"),
+            ("Antarctica/Troll", "2026-10-25T00:30:00Z", 60, "2026-10-25T01:00:00Z"),
+        ])
+    func changeBack(zone: String, start: String, minute: Int, expected: String) throws {
+        let found = DelayedOption.timeOfDay(minute).moment(
+            from: try moment(start), session: nil, in: zone, Self.clock)
+        #expect(found == (try moment(expected)))
+    }
+
+    @Test("the last active hour may begin with a change back")
+    func lastActiveHourAtAChange() throws {
+        // From 03:00 to 01:00.
+        let found = DelayedOption.lastActive.moment(
+            from: try moment("2026-10-25T00:30:00Z"), session: try moment("2026-10-20T23:10:00Z"),
+            in: "Antarctica/Troll", Self.clock)
+        #expect(found == (try moment("2026-10-25T01:00:00Z")))
     }
 
     @Test(

@@ -34,6 +34,10 @@ import Turnstone
             // Forward by an hour at 02:00, past the end, past all of the free time, and back.
             (1320, 420, 0, 60, 120, 360), (1320, 150, 0, 60, 120, 120),
             (150, 125, 0, 60, 120, 1505), (1320, 420, 0, -60, 180, 480),
+            // Back at 02:00 to 01:00, where they end for the first and the second time, and where they
+            // begin again; and back into them.
+            (1320, 60, 0, -60, 120, 60), (80, 60, 90, -60, 120, 120), (90, 120, 100, -60, 120, 120),
+            (60, 300, 80, -60, 120, 360), (90, 120, 155, -60, 120, 180),
         ] as [(Int, Int, Int64, Int64, Int64, Int64)])
     func change(
         from: Int, to: Int, at minute: Int64, forward: Int64, after change: Int64,
