@@ -56,7 +56,8 @@ package enum NotificationView {
         ]
         members["delayed_option"] = record.delayed.map { .string($0.name) }
         members["delivery_time_of_day"] = record.delayed?.time.map { .string($0) }
-        members["throttle_rate_per_minute"] = record.throttle.map { .integer($0) }
+        // Not throttle_rate_per_minute: onesignal-python-api 5.18 raises for a number and for a string, since
+        // of the two schemas that its notification is made of, each allows only one of them.
         members["recipients"] = .integer(Int64(record.devices))
         return members
     }

@@ -317,6 +317,31 @@ def cancelled():
 
 
 attempt("a scheduled notification is cancelled", cancelled)
+def throttled():
+    answer, pushes = send(
+        include_aliases=IncludeAliases(**{"external_id": ["bob"]}), contents=TEXTS, throttle_rate_per_minute="600")
+    view = api.get_notification(APP, answer.id)
+    listed = api.get_notifications(APP, limit=1, offset=0).notifications[0]
+    return says(pushes, OF_BOB) and view.id == listed.id == answer.id and view.successful == 1, (answer, pushes, view, listed)
+
+
+attempt("a throttled notification is sent, viewed and listed", throttled)
+
+
+def delayed():
+    time = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=2)).strftime("%H:%M")
+    answer, early = send(
+        include_aliases=IncludeAliases(**{"external_id": ["bob"]}), contents=TEXTS, throttle_rate_per_minute="600",
+        delayed_option="timezone", delivery_time_of_day=time)
+    view = api.get_notification(APP, answer.id)
+    listed = api.get_notifications(APP, limit=1, offset=0).notifications[0]
+    api.cancel_notification(APP, answer.id)
+    return (not early and not delivered() and view.remaining == 1 and view.id == listed.id == answer.id
+            and {(shown.delayed_option, shown.delivery_time_of_day) for shown in (view, listed)} == {("timezone", time)},
+            (early, view, listed))
+
+
+attempt("one for a moment of each user's own is viewed and listed", delayed)
 attempt("one that was sent cannot be cancelled", lambda: (
     (answer := refused(lambda: api.cancel_notification(APP, ids["notification"])))[0] == 400 and isinstance(answer[1][0], str), answer))
 attempt("an unknown notification has OneSignal's sentence", lambda: (
