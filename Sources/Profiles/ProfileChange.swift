@@ -169,8 +169,9 @@ extension Fields {
             return 0
         }
         guard let count = try integer("sessionCount") else { return nil }
-        guard (0...1_000_000_000).contains(count) else {
-            throw .unacceptable("\(path(of: "sessionCount")) must be 0 to 1000000000")
+        guard (0...Profile.mostSessions).contains(count) else {
+            throw .unacceptable(
+                "\(path(of: "sessionCount")) must be 0 to \(Profile.mostSessions)")
         }
         return count
     }

@@ -19,7 +19,8 @@ extension Profile {
         country = members.take("country")?.string.flatMap { CountryCode($0) }
         firstSession = members.take("first_session")?.timestamp
         lastSession = members.take("last_session")?.timestamp
-        sessionCount = members.take("sessions")?.count ?? 0
+        // An earlier version counted on.
+        sessionCount = min(members.take("sessions")?.count ?? 0, Self.mostSessions)
         revision = members.take("revision")?.integer.map { max(0, $0) } ?? 0
         unknown = members.rest
     }

@@ -12,7 +12,7 @@ package struct Profile: Equatable, Sendable {
     package var firstSession: Timestamp?
     /// When the user last used the app.
     package var lastSession: Timestamp?
-    /// How often the user has used the app.
+    /// How often the user has used the app, at most ``mostSessions``.
     package var sessionCount: Int64 = 0
     /// Counts the changes: ``Timestamp/revision(after:)``.
     package var revision: Int64 = 0
@@ -22,6 +22,7 @@ package struct Profile: Equatable, Sendable {
     package init() {}
 
     package static let mostTags = 100
+    package static let mostSessions: Int64 = 1_000_000_000
     /// The longest name of a tag, in bytes.
     package static let longestTagName = 128
     /// The longest value of a tag, in bytes: of a string, or of a number's digits.
@@ -47,7 +48,7 @@ package struct Profile: Equatable, Sendable {
         guard count > 0 else { return }
         firstSession = firstSession ?? now
         lastSession = max(lastSession ?? now, now)
-        sessionCount = sessionCount.saturatingAdd(count)
+        sessionCount = min(sessionCount.saturatingAdd(count), Self.mostSessions)
     }
 }
 
