@@ -220,6 +220,16 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
+    /// Whether there is no document, none was lost, and no program may be making one at this moment. Waits for
+    /// no lock.
+    package func isAbsent() throws(Failure) -> Bool {
+        let isAbsent = try Lock.holdingIfFree(lock) { (committed) throws(Failure) -> Bool? in
+            guard committed == 0 else { return false }
+            return try bytes() == nil
+        }
+        return isAbsent ?? false
+    }
+
     /// Whether the lock has a number for the document.
     package var isNumbered: Bool {
         get throws(Failure) { try Lock.committedRevision(at: lock) > 0 }

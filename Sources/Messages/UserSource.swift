@@ -71,8 +71,8 @@ final class Candidates {
                 continue
             }
             guard entry.lines.contains(where: { mayMatch($0, in: shard) }) else { continue }
-            // Of several lines it is not known which is true, and one may be damaged.
-            guard entry.lines.count == 1, let known = shard.user(of: entry.newest),
+            // Otherwise it is not known which line is true, or the line may be damaged.
+            guard entry.isCertain, let known = shard.user(of: entry.newest),
                 let devices = known.devices
             else {
                 guard let user = shard.name(of: entry.newest) else { throw reader.damaged() }

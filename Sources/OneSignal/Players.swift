@@ -113,36 +113,67 @@ package struct Players {
     }
 
     /// A page of the devices that messages go to, in the order of the audience index.
+    ///
+    /// Each device has one place there, and a page has the places from `offset` on. One whose device has gone
+    /// meanwhile stays empty, so that no other page shows a device again or leaves one out.
     @export(interface)
     package func list(in app: App) throws(Failure) -> Response {
         let limit = try request.number("limit", in: 0...300) ?? 300
         let offset = try request.number("offset", in: 0...10_000_000) ?? 0
         try state.audience.prepare { _ in }
         var reader = try state.audience.reader()
+        let unread = Set(reader.unread)
+        let page = offset..<(offset + limit)
         var total = 0
         var players: [JSONValue] = []
-        while let shard = try reader.next() {
-            for entry in shard.entries() {
-                let count = shard.deviceCount(of: entry.newest)
-                guard total + count > offset, players.count < limit else {
-                    total += count
-                    continue
-                }
-                guard let known = shard.user(of: entry.newest) else { continue }
-                for device in known.devices ?? [] {
-                    defer { total += 1 }
-                    guard total >= offset, players.count < limit else { continue }
-                    let document = try state.users[known.user].read()
-                    let whole = document?.devices.first { $0.id == device.id }
-                    guard let document, let whole else { continue }
-                    players.append(.object(shown(known.user, document.profile, whole)))
-                }
+        func show(_ user: UserID, _ document: User, _ devices: [Device]) {
+            for (number, device) in devices.enumerated() where page.contains(total + number) {
+                let present = document.devices.first { $0.id == device.id }
+                guard let present else { continue }
+                players.append(.object(shown(user, document.profile, present)))
             }
         }
+        // The devices of a user of whom only the document tells.
+        func take(_ user: UserID) throws(Failure) {
+            guard let document = try readable(user) else { return }
+            let devices = document.devices.filter { $0.isOpenToMessages }
+            show(user, document, devices)
+            total += devices.count
+        }
+        while let shard = try reader.next() {
+            for entry in shard.entries() {
+                if !unread.isEmpty, let user = shard.name(of: entry.newest), unread.contains(user) {
+                    continue
+                }
+                guard entry.isCertain else {
+                    guard let user = shard.name(of: entry.newest) else { throw reader.damaged() }
+                    try take(user)
+                    continue
+                }
+                let count = shard.deviceCount(of: entry.newest)
+                if page.overlaps(total..<(total + count)) {
+                    guard let known = shard.user(of: entry.newest) else { throw reader.damaged() }
+                    if let document = try readable(known.user) {
+                        show(known.user, document, known.devices ?? [])
+                    }
+                }
+                total += count
+            }
+        }
+        for user in reader.unread { try take(user) }
         return .ok([
             "total_count": .integer(Int64(total)), "offset": .integer(Int64(offset)),
             "limit": .integer(Int64(limit)), "players": .array(players),
         ])
+    }
+
+    /// A user's document; `nil` if there is none, or it cannot be used, which is recorded for `health`.
+    private func readable(_ user: UserID) throws(Failure) -> User? {
+        do throws(Failure) { return try state.users[user].read() } catch {
+            guard error.isDocumentSpecific else { throw error }
+            error.recordFile()
+            return nil
+        }
     }
 
     private func shown(_ user: UserID, _ profile: Profile, _ device: Device) -> JSONObject {

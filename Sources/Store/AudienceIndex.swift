@@ -70,7 +70,7 @@ package struct AudienceIndex {
                 let shard = try contents(path)
                 // A file that is written anew has a right sum, so damage would never be noticed.
                 guard shard.isSound || removeStatement() else { return }
-                try rewrite(path, shard.compacted(), durably: false)
+                try rewrite(path, shard.compacted { isLeftOver($0) }, durably: false)
             } catch {}
         }
     }
@@ -389,6 +389,18 @@ package struct AudienceIndex {
         }
     }
 
+    /// Whether a line is tentative, of a user who has no document, and no program is making one: it was killed
+    /// before that. The file is locked, and other programs wait for it with their documents' locks, so none is
+    /// waited for here.
+    private func isLeftOver(_ line: ArraySlice<UInt8>) -> Bool {
+        let line = Array(line)
+        guard let end = IndexLine.endOfUser(in: line.span, line.indices),
+            IndexLine.isTentative(in: line.span, line.indices, after: end),
+            let user = IndexLine.name(Array(line[..<end]))
+        else { return false }
+        do throws(Failure) { return try state.users[user].isAbsent() } catch { return false }
+    }
+
     /// Whether a line is damaged, or of a user who has no document, as after an erasure whose end a crash has
     /// lost. A tentative line comes before its document.
     private func isOfNobody(_ line: ArraySlice<UInt8>, besides seen: Set<UserID>) -> Bool {
@@ -397,9 +409,10 @@ package struct AudienceIndex {
         guard let end = IndexLine.endOfUser(in: line.span, line.indices),
             let user = IndexLine.name(Array(line[..<end]))
         else { return true }
-        guard !seen.contains(user),
-            !IndexLine.isTentative(in: line.span, line.indices, after: end)
-        else { return false }
+        guard !seen.contains(user) else { return false }
+        guard !IndexLine.isTentative(in: line.span, line.indices, after: end) else {
+            return isLeftOver(line[...])
+        }
         do throws(Failure) { return try state.users[user].read() == nil } catch { return false }
     }
 

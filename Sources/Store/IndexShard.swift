@@ -59,9 +59,13 @@ package struct IndexShard {
         do throws(JSONError) { return try JSON.parse(line).object } catch { return nil }
     }
 
-    /// A user with the valid lines: one, or several if a program may have been killed during a commit.
+    /// A user with the valid lines: a certain one, or one or several if a program may have been killed during a
+    /// commit.
     package struct Entry {
         package let newest: Range<Int>
+        /// Whether the newest line is of a commit that has happened. Otherwise only the document tells, and there
+        /// may be none.
+        package let isCertain: Bool
         /// The valid lines before it.
         package fileprivate(set) var others: [Range<Int>] = []
 
@@ -101,7 +105,7 @@ package struct IndexShard {
                 entries[place].others.append(line)
             } else {
                 if isTentative { tentative[Array(bytes[user])] = entries.count }
-                entries.append(Entry(newest: line))
+                entries.append(Entry(newest: line, isCertain: !isTentative))
             }
         }
         return entries
@@ -122,7 +126,7 @@ package struct IndexShard {
         return text
     }
 
-    /// Whether the only valid line of a user says the same as `line`.
+    /// Whether the certain line of a user says the same as `line`.
     func says(_ line: [UInt8], _ known: [ArraySlice<UInt8>: Range<Int>]) -> Bool {
         guard let name = IndexLine.endOfUser(in: line.span, line.indices),
             let found = known[line[0..<name]], IndexLine.isLine(bytes[found])
@@ -130,10 +134,10 @@ package struct IndexShard {
         return bytes[IndexLine.content(of: found, in: bytes.span)].elementsEqual(line.dropLast(2))
     }
 
-    /// The users with one valid line, as lines name them, and those lines.
+    /// The users with a certain line, as lines name them, and those lines.
     func certainLines() -> [ArraySlice<UInt8>: Range<Int>] {
         var lines: [ArraySlice<UInt8>: Range<Int>] = [:]
-        for entry in entries() where entry.others.isEmpty {
+        for entry in entries() where entry.isCertain {
             let line = entry.newest
             guard let name = IndexLine.endOfUser(in: bytes.span, line) else { continue }
             lines[bytes[line.lowerBound..<name]] = line

@@ -315,6 +315,54 @@ import Unix
         #expect(String(decoding: lines, as: UTF8.self).contains("\"\(user)\""))
     }
 
+    @Test("a first registration that was killed before its commit is in no list and in no count")
+    func killedBeforeItsCommit() throws {
+        let installation = try installation { installation in
+            _ = try ask("notify", message("r0"), in: installation)
+            let file = "audience/49.jsonl"
+            let lines = try #require(installation.state.read(file))
+            let leftOver = #"{"u":"u903","also":true,"t":{"role":"r0"},"d":["obI"]}"# + "\n"
+            try installation.state.write(lines + Array(leftOver.utf8), to: file)
+        }
+        let everyone = event("POST", "/api/notify/count", #"{"everyone": true}"#)
+        let counted = try ask("notify", everyone, in: installation)
+        #expect(counted.json?.object?["users"] == 5, "\(counted.body)")
+        let sent = try ask("notify", message("r0"), in: installation)
+        #expect(sent.json?.object?["devices"] == 5, "\(sent.body)")
+        var listed: [String] = []
+        for offset in [0, 2, 4, 6] {
+            let path = "/players?app_id=\(Endpoint.appID)&limit=2&offset=\(offset)"
+            let answer = try ask(
+                "onesignal-players", event("GET", path, "null"), in: installation)
+            #expect(answer.json?.object?["total_count"] == 5, "\(answer.body)")
+            let players = answer.json?.object?["players"]?.array ?? []
+            listed += players.compactMap { $0.object?["external_user_id"]?.string }
+        }
+        #expect(listed.sorted() == Self.users.sorted())
+        try installation.state.remove("audience/index.json")
+        #expect(try ask("notify", everyone, in: installation).json?.object?["users"] == 5)
+        let lines = installation.state.read("audience/49.jsonl") ?? []
+        #expect(!String(decoding: lines, as: UTF8.self).contains("u903"))
+    }
+
+    @Test("a device that has gone since leaves its place in the list empty, and the others theirs")
+    func gonePlayer() throws {
+        let installation = try installation { installation in
+            _ = try ask("notify", message("r0"), in: installation)
+            // As after a restored folder whose index was left as it was.
+            try installation.state.remove("users/49/u575.json")
+        }
+        var listed: [String] = []
+        for offset in 0..<5 {
+            let path = "/players?app_id=\(Endpoint.appID)&limit=1&offset=\(offset)"
+            let answer = try ask(
+                "onesignal-players", event("GET", path, "null"), in: installation)
+            let players = answer.json?.object?["players"]?.array ?? []
+            listed += players.compactMap { $0.object?["external_user_id"]?.string }
+        }
+        #expect(listed.sorted() == Self.users.filter { $0 != "u575" }.sorted())
+    }
+
     @Test("a program that holds users' locks stops no message while the index is made")
     func locked() throws {
         let installation = try installation { _ in }

@@ -230,6 +230,81 @@ import Unix
         #expect(try roles()["u480"] == ["admin"])
     }
 
+    /// Has the index made again.
+    private func makeAgain() throws {
+        try FileManager.default.removeItem(atPath: "\(scratch.folder.path)/audience/index.json")
+        try scratch.state.audience.prepare { _ in }
+    }
+
+    /// Adds a line of a program that was killed before its commit, of a user in the same file.
+    private func appendLeftOver() throws {
+        try append(#"{"u":"u480","also":true,"t":{"role":"admin"},"d":["obI"]}"# + "\n")
+    }
+
+    /// Adds so many old lines that the next change writes the file anew.
+    private func appendOldLines() throws {
+        let tag = String(repeating: "x", count: 250)
+        let lines = (0..<6000).map { #"{"u":"ann","t":{"t":"\#(tag)\#($0)"}}"# + "\n" }
+        try append(lines.joined())
+    }
+
+    @Test("a line of a commit that a killed program has not made is uncertain")
+    func uncertain() throws {
+        try setRole("admin", of: ann)
+        try appendLeftOver()
+        var certain: [String: Bool] = [:]
+        var reader = try scratch.state.audience.reader()
+        while let shard = try reader.next() {
+            for entry in shard.entries() {
+                certain[shard.name(of: entry.newest)?.text ?? "-"] = entry.isCertain
+            }
+        }
+        #expect(certain == ["ann": true, "u480": false])
+    }
+
+    @Test("it goes away when the index is made again, unless a program is making the user")
+    func leftOverInMaking() throws {
+        try setRole("admin", of: ann)
+        try appendLeftOver()
+        let lock = try SharedLock.open(of: "users/49/u480.json", in: scratch.folder)
+        #expect(try lock.tryLock())
+        try makeAgain()
+        #expect(try roles() == ["ann": ["admin"], "u480": ["admin"]])
+        lock.unlock()
+        try makeAgain()
+        #expect(try roles() == ["ann": ["admin"]])
+        #expect(!lines.contains { $0.contains("u480") })
+    }
+
+    @Test("it goes away when its file is written anew, unless a program is making the user")
+    func leftOverInCompaction() throws {
+        try setRole("admin", of: ann)
+        try appendLeftOver()
+        try appendOldLines()
+        let lock = try SharedLock.open(of: "users/49/u480.json", in: scratch.folder)
+        #expect(try lock.tryLock())
+        try setRole("guest", of: ann)
+        #expect(lines.count < 10)
+        #expect(try roles() == ["ann": ["guest"], "u480": ["admin"]])
+        lock.unlock()
+        try appendOldLines()
+        try setRole("chief", of: ann)
+        #expect(lines.count < 10)
+        #expect(try roles() == ["ann": ["chief"]])
+        #expect(!lines.contains { $0.contains("u480") })
+    }
+
+    @Test("a user who has a document keeps a tentative line when the file is written anew")
+    func tentativeInCompaction() throws {
+        try setRole("admin", of: UserID("u480")!)
+        try appendLeftOver()
+        try appendOldLines()
+        try setRole("guest", of: ann)
+        #expect(lines.count < 10)
+        #expect(lines.contains { $0.hasPrefix(#"{"u":"u480","also":true"#) })
+        #expect(try roles() == ["ann": ["guest"], "u480": ["admin"]])
+    }
+
     @Test("a user whose document was set aside before the index was made is named")
     func setAside() throws {
         try setRole("admin", of: ann)
