@@ -68,8 +68,11 @@ package struct AudienceIndex {
             // The line is there already: a disk that is too full for two files refuses no commit.
             do throws(SystemError) {
                 let shard = try contents(path)
-                // A file that is written anew has a right sum, so damage would never be noticed.
-                guard shard.isSound || removeStatement() else { return }
+                guard shard.isSound else {
+                    // Written anew it would have a right sum, and the damage would never be noticed.
+                    if removeStatement() { Files.remove(path) }
+                    return
+                }
                 try rewrite(path, shard.compacted { isLeftOver($0) }, durably: false)
             } catch {}
         }
@@ -151,8 +154,14 @@ package struct AudienceIndex {
         try changing(path) { (_) throws(Failure) in
             try systemCalls { () throws(SystemError) in
                 let shard = try contents(path)
-                guard shard.isSound || removeStatement() else {
-                    throw SystemError("remove", statementPath, .noAccess)
+                guard shard.isSound else {
+                    guard removeStatement() else {
+                        throw SystemError("remove", statementPath, .noAccess)
+                    }
+                    isNamed = try Files.contains(Array(name), in: path)
+                    try Files.erase(path)
+                    try Files.synchronizeFolder(of: path)
+                    return
                 }
                 let lines = shard.compacted { line in
                     guard line.starts(with: name) else { return false }
@@ -288,21 +297,30 @@ package struct AudienceIndex {
         }
     }
 
-    /// Makes the lines of one folder of `users/`. Lines that are right already stay.
+    /// The lines of one folder of `users/` that are there already. Without a file, or if it is damaged, a new
+    /// one begins.
+    private func begun(_ name: String, at path: String) throws(Failure) -> IndexShard {
+        clear(path)
+        let shard = try systemCalls(contents(path))
+        guard !shard.isSound else { return shard }
+        let isThere = try changing(path) { (_) throws(Failure) in
+            try systemCalls(rewrite(path, [], durably: false))
+        }
+        if !isThere {
+            try systemCalls(Files.replace(path, with: IndexShard.head([]), durably: false))
+        }
+        // A commit that began before has no tentative line in this file. If it is of a new document, which is
+        // not listed yet, and its program is killed before the final line, nothing else would name the user.
+        state.users.awaitHolders(ofDocumentsIn: name, upTo: Self.patience)
+        return try systemCalls(contents(path))
+    }
+
+    /// Makes the lines of one folder of `users/`. Lines of a sound file that are right already stay.
     ///
     /// - Parameter unread: gets the users whose documents cannot be read.
     private func make(_ name: String, _ unread: inout [UserID]) throws(Failure) {
         let path = "\(folder)/\(name).jsonl"
-        clear(path)
-        let isThere = try systemCalls(Files.exists(path))
-        if !isThere {
-            try systemCalls(Files.replace(path, with: IndexShard.head([]), durably: false))
-            // A commit that began before has written no tentative line. If it is of a new document, which is
-            // not listed yet, and its program is killed before the final line, nothing else would name the
-            // user.
-            state.users.awaitHolders(ofDocumentsIn: name, upTo: Self.patience)
-        }
-        let shard = try systemCalls { () throws(SystemError) in try contents(path) }
+        let shard = try begun(name, at: path)
         let known = shard.certainLines()
         var users = UserList(state, folder: name)
         var all: [UserID] = []

@@ -305,6 +305,53 @@ import Unix
         #expect(try roles() == ["ann": ["guest"], "u480": ["admin"]])
     }
 
+    /// Gives a tentative line, which is followed by the final one, another name.
+    private func damageName() throws {
+        try replace(#""u":"ann","also""#, with: #""u":"xnn","also""#)
+        #expect(throws: Failure.self) { try roles() }
+    }
+
+    @Test("no line of a damaged file is kept when it is made again")
+    func damagedLine() throws {
+        try setRole("admin", of: ann)
+        try damageName()
+        // Otherwise it goes away as that of nobody.
+        let shard = try #require(UserID("xnn")?.documentName.shard)
+        let lock = try SharedLock.open(of: "users/\(shard)/xnn.json", in: scratch.folder)
+        #expect(try lock.tryLock())
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["admin"]])
+        #expect(!lines.contains { $0.contains("xnn") })
+        lock.unlock()
+    }
+
+    @Test("a damaged file is not written anew: it is removed, and made of the documents")
+    func damagedInCompaction() throws {
+        try setRole("admin", of: ann)
+        try replace(#""u":"ann","also""#, with: #""u":"xnn","also""#)
+        try appendOldLines()
+        try setRole("guest", of: ann)
+        #expect(scratch.folder.read(file) == nil)
+        #expect(throws: Failure.self) { try roles() }
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["ann": ["guest"]])
+        #expect(!lines.contains { $0.contains("xnn") })
+    }
+
+    @Test("an erasure removes a damaged file, which may name the user, and it is made again")
+    func damagedInErasure() throws {
+        try setRole("admin", of: ann)
+        try setRole("admin", of: UserID("u480")!)
+        try damageName()
+        _ = try scratch.state.takeDevices(of: ann)
+        _ = try scratch.state.eraseTraces(of: ann, [], at: Scratch.time) { Issue.record($0) }
+        _ = try scratch.state.eraseDocument(of: ann)
+        #expect(!lines.contains { $0.contains("nn\"") })
+        try scratch.state.audience.prepare { _ in }
+        #expect(try roles() == ["u480": ["admin"]])
+        #expect(!lines.contains { $0.contains("nn\"") })
+    }
+
     @Test("a user whose document was set aside before the index was made is named")
     func setAside() throws {
         try setRole("admin", of: ann)
