@@ -61,18 +61,24 @@ import Turnstone
     /// When a zone's clock changed in 2026 and 2027.
     private static func changes(in zone: String) -> [Timestamp] {
         let begin = Timestamp(seconds: 1_767_225_600)
-        return (1..<35_040).map { begin + .minutes($0 * 30) }.filter { moment in
+        var changes: [Timestamp] = []
+        for number in Int64(1)..<35_040 {
+            let moment = begin + .minutes(number * 30)
             let before = clock(moment - .minutes(30), zone) ?? 0
-            return ((clock(moment, zone) ?? 0) - before + 1440) % 1440 != 30
+            let after = clock(moment, zone) ?? 0
+            if (after - before + 1440) % 1440 != 30 { changes.append(moment) }
         }
+        return changes
     }
 
     @Test("the moment of a change of the clock is a time as any other", arguments: zones)
     func timeOfChange(zone: String) {
         for change in Self.changes(in: zone) {
             let shown = Self.clock(change, zone) ?? 0
-            for start in (0..<10).map({ change - .minutes(20 * $0 - 40) - .seconds(30) }) {
-                for minute in [shown + 1439, shown, shown + 1, shown + 60].map({ $0 % 1440 }) {
+            for number in Int64(-2)..<8 {
+                let start = change - .seconds(number * 1200 + 30)
+                for offset in [-1, 0, 1, 60] {
+                    let minute = (shown + offset + 1440) % 1440
                     let found = DelayedOption.timeOfDay(minute).moment(
                         from: start, session: nil, in: zone, Self.clock)
                     #expect(
