@@ -13,6 +13,12 @@ struct FairLine {
 
     func count(of recipient: Recipient) -> Int { lines[recipient]?.count ?? 0 }
 
+    /// Whether another notification waits here for the same device.
+    func hasOlder(than entry: PushQueue.Entry) -> Bool {
+        let line = lines[entry.job.file.recipient(of: entry.delivery)]
+        return line?.contains { $0.delivery.aim == entry.delivery.aim } ?? false
+    }
+
     mutating func append(_ entry: PushQueue.Entry) {
         let recipient = entry.job.file.recipient(of: entry.delivery)
         if lines[recipient] == nil { turns.append(recipient) }

@@ -103,11 +103,11 @@ final class PushQueue {
         }
     }
 
-    /// Which of two lines a delivery goes to: the first one if its device is known to work, unless the second one
-    /// has older ones to the same recipient.
+    /// Which of two lines a delivery goes to: the first one if its device is known to work, unless an older
+    /// notification to this device waits in the second one.
     private func place(of entry: Entry, in lines: [FairLine]) -> Int {
         guard entry.delivery.isProven else { return 1 }
-        return lines[1].count(of: entry.job.file.recipient(of: entry.delivery)) > 0 ? 1 : 0
+        return lines[1].hasOlder(than: entry) ? 1 : 0
     }
 
     /// Takes back a delivery that was not tried.

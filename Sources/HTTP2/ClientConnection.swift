@@ -217,7 +217,12 @@ package final class ClientConnection {
             if session.openRequests == 0 { fail(writeFault) }
         }
         if session.goAway != nil, state == .open { state = .ending }
-        if session.isDone { fail(session.goAway == nil ? "ended" : "the server sent GOAWAY") }
+        if session.isDone { fail(reasonOfEnd("ended")) }
+    }
+
+    /// Why the server ends the connection. It may close it after a GOAWAY, or leave that to us.
+    private func reasonOfEnd(_ reason: String) -> String {
+        session.goAway == nil ? reason : "the server sent GOAWAY"
     }
 
     private func receive(now: Instant) {
@@ -231,7 +236,7 @@ package final class ClientConnection {
                 if let reason = session.receive(bytes) { return fail(reason) }
                 if stream?.hasBuffered != true { return }
             case .wantsRead, .wantsWrite, nil: return
-            case .closed: return fail("the server closed the connection")
+            case .closed: return fail(reasonOfEnd("the server closed the connection"))
             case .failed(let reason): return fail(reason)
             }
         }
@@ -251,7 +256,7 @@ package final class ClientConnection {
             case .wantsWrite:
                 wantsWrite = true
                 return
-            case .closed: return endWriting("the server closed the connection")
+            case .closed: return endWriting(reasonOfEnd("the server closed the connection"))
             case .failed(let reason): return endWriting(reason)
             }
         }

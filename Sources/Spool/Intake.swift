@@ -98,9 +98,9 @@ package final class Intake {
 
     /// Whether the backlog may have an older notification to the same user, which must not be overtaken.
     package func hasInBacklog(before file: SpoolFile) -> Bool {
-        let known = backlog ?? Backlog(spool)
-        backlog = known
-        return known.mayHold(before: file)
+        var known = backlog ?? Backlog(spool)
+        defer { backlog = known }
+        return known.isBehind(file)
     }
 
     /// Moves a notification to a lane's folder, to be taken from there.

@@ -21,7 +21,8 @@ final class NameList {
     private var isAtEnd = false
     /// Whether this reading of the folder leaves out names of groups that have many.
     private var isLimited = true
-    private var hasLeftOut = false
+    /// The groups of which this reading leaves out names.
+    private var cut: Set<Int> = []
     /// Whether no name of this listing has been read yet.
     private var isAtStart = true
 
@@ -69,10 +70,11 @@ final class NameList {
         isAtStart = false
         while count < Self.most, read < Self.mostRead {
             guard let name = try list.next() else {
-                if isWhole, !hasLeftOut, count <= Self.mostOrdered { mergeGroups() }
-                isAtEnd = !hasLeftOut
+                if isWhole, cut.isEmpty, count <= Self.mostOrdered { mergeGroups() }
+                for group in cut { keepOldest(of: group) }
+                isAtEnd = cut.isEmpty
                 isLimited = false
-                hasLeftOut = false
+                cut = []
                 return
             }
             read += 1
@@ -85,12 +87,18 @@ final class NameList {
         }
     }
 
-    /// Leaves out the newer half of a group.
+    /// Leaves out a group's names but for those of its oldest files.
     private func keepOldest(of group: Int) {
         let files = files(of: group)
-        groups[group] = files.suffix(Self.mostOfGroup).map { $0.name }
-        count -= files.count - Self.mostOfGroup
-        hasLeftOut = true
+        let surplus = files.count - Self.mostOfGroup
+        guard surplus > 0 else { return }
+        var start = surplus
+        // Which of those that are as old goes first is not known yet.
+        while start > 0, files[start - 1].isAsOld(as: files[start]) { start -= 1 }
+        if start == 0 { start = surplus }
+        groups[group] = files[start...].map { $0.name }
+        count -= start
+        cut.insert(group)
     }
 
     /// Makes one group of all names.
@@ -155,7 +163,7 @@ final class NameList {
         isAtEnd = false
         isAtStart = true
         isLimited = true
-        hasLeftOut = false
+        cut = []
     }
 
     /// See ``FolderList/removeIfOversized()``.
@@ -169,8 +177,17 @@ final class NameList {
 package func newID(for user: UserID?) throws(Failure) -> String {
     let id = stableUUID("notification \(hex(try randomBytes(16)))")
     guard let user else { return id }
-    let digits = hex(SHA256.hash(user.text).prefix(2))
-    return String(decoding: Array(id.utf8.dropLast(4)), as: UTF8.self) + digits
+    return String(decoding: Array(id.utf8.dropLast(4)), as: UTF8.self) + lastDigits(of: user)
+}
+
+private func lastDigits(of user: UserID) -> String { hex(SHA256.hash(user.text).prefix(2)) }
+
+extension Notification {
+    /// Whether it is to one user and has an id of ``newID(for:)``. Those of repeatable requests are of no group.
+    var isGrouped: Bool {
+        guard let user else { return false }
+        return id.utf8.suffix(4).elementsEqual(lastDigits(of: user).utf8)
+    }
 }
 
 /// The group of a file name: the value of the last four digits of its id. With fewer digits, one of 256 users

@@ -90,6 +90,7 @@ extension UnusableFilesTests {
     func closedSpool() throws {
         try state.write("", to: "users/49/.keep")
         try state.write("", to: "spool/apns/ready/normal/.keep")
+        try state.write(#"{"version":1,"completed_at":1795262390000}"#, to: "cycle.json")
         try give()
         takeAway("cycle.json")
         for folder in ["users/49", "spool"] { chmod("\(state.path)/\(folder)", 0) }

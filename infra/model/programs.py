@@ -1,6 +1,7 @@
 """The programs under test, run as a host runs them: an event on standard input, the answer on standard output."""
 
 import base64
+import ctypes
 import fcntl
 import hashlib
 import hmac
@@ -37,6 +38,8 @@ class Programs:
         self.now = 0
         self.shards = 1
         self.keys = {}
+        # Those of the stage, which last.
+        self.others = children()
         place = site.addresses
         settings = {
             "TURNSTONE_STATE": self.state,
@@ -167,24 +170,18 @@ class Programs:
         return False
 
     def is_draining(self):
-        # A drainer that starts another one and ends is missed if the list of processes is older than the other one.
-        return self.has_drainer() or self.is_locked() or self.has_drainer()
+        return self.has_drainer() or self.is_locked()
 
     def has_drainer(self):
-        """Whether a drainer that another program has started is there, also one that has not come to its lock yet."""
-        mine = b"TURNSTONE_CONFIG=" + self.configuration.encode() + b"\0"
-        for name in os.listdir("/proc"):
-            if name.isdigit():
-                try:
-                    with open(f"/proc/{name}/comm", "rb") as comm:
-                        if comm.read() != b"deliver\n":
-                            continue
-                    with open(f"/proc/{name}/environ", "rb") as environment:
-                        if mine in environment.read() + b"\0":
-                            return True
-                except OSError:
-                    pass  # it has ended
-        return False
+        """Whether a drainer that another program has started is there: once that one has ended, it is ours."""
+        while True:
+            orphans = children() - self.others
+            ended = {process for process in orphans if os.waitpid(process, os.WNOHANG)[0]}
+            if orphans - ended:
+                return True
+            # What one that has ended has left behind is ours only now.
+            if not ended:
+                return False
 
     def is_locked(self):
         for path in self.queues("drainer.lock"):
@@ -196,6 +193,22 @@ class Programs:
             except BlockingIOError:
                 return True
         return False
+
+
+# Drainers that a program leaves behind become children of this process. C: PR_SET_CHILD_SUBREAPER, prctl(2).
+ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def children():
+    """The processes of which this one is the parent."""
+    found = set()
+    for thread in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{thread}/children") as file:
+                found.update(int(process) for process in file.read().split())
+        except OSError:
+            pass  # the thread has ended
+    return found
 
 
 def request(method, path, headers, body=None):
