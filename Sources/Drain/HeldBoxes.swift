@@ -192,14 +192,24 @@ final class HeldBoxes: RunPart {
             for path in damaged { try spool.setAside(idOf(path), path, now: now) }
             return try spool.forgetRelease(release)
         }
+        let end = try continued(end, for: user)
         var notification = Notification(
             id: release, user: user, accepted: now,
-            expires: messages.map { $0.notification.end(heldUntil: min(end ?? now, now)) }.max()
-                ?? now,
+            expires: messages.map { $0.notification.end(heldUntil: end) }.max() ?? now,
             push: newest.notification.push)
         notification.cargo = .release
         notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
         try run.spools.accept(notification, to: [newest.delivery])
+    }
+
+    /// Until when messages were held whose box was due at a moment. If the preferences that the user has since
+    /// held them for longer, but no drainer ran then, they are as if one had put them back into the box.
+    private func continued(_ end: Timestamp?, for user: UserID) throws(Failure) -> Timestamp {
+        guard let end, end < now else { return now }
+        let document = try documents.user(state.present(user))
+        let passage = document.preferences.passage(nil, at: end, WallClock.minute)
+        guard case .held(let moment) = passage else { return end }
+        return min(moment, now)
     }
 
     /// The box of a release's messages, as the first readable one of them names it.
