@@ -13,7 +13,7 @@ struct FairLine {
 
     func count(of recipient: Recipient) -> Int { lines[recipient]?.count ?? 0 }
 
-    /// Whether another notification waits here for the same device.
+    /// Whether a push to the same device waits here.
     func hasOlder(than entry: PushQueue.Entry) -> Bool {
         let line = lines[entry.job.file.recipient(of: entry.delivery)]
         return line?.contains { $0.delivery.aim == entry.delivery.aim } ?? false

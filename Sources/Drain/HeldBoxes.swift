@@ -192,24 +192,33 @@ final class HeldBoxes: RunPart {
             for path in damaged { try spool.setAside(idOf(path), path, now: now) }
             return try spool.forgetRelease(release)
         }
-        let end = try continued(end, for: user)
+        var expires = expiration(of: messages, heldUntil: min(end ?? now, now))
+        if expires <= now {
+            expires = expiration(of: messages, heldUntil: continued(end, for: user))
+        }
         var notification = Notification(
-            id: release, user: user, accepted: now,
-            expires: messages.map { $0.notification.end(heldUntil: end) }.max() ?? now,
+            id: release, user: user, accepted: now, expires: expires,
             push: newest.notification.push)
         notification.cargo = .release
         notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
         try run.spools.accept(notification, to: [newest.delivery])
     }
 
-    /// Until when messages were held whose box was due at a moment. If the preferences that the user has since
-    /// held them for longer, but no drainer ran then, they are as if one had put them back into the box.
-    private func continued(_ end: Timestamp?, for user: UserID) throws(Failure) -> Timestamp {
+    /// When the last of the messages expires.
+    private func expiration(of messages: [HeldMessage], heldUntil end: Timestamp) -> Timestamp {
+        messages.map { $0.notification.end(heldUntil: end) }.max() ?? now
+    }
+
+    /// Until when messages were held whose box was due at a moment at which no drainer ran. By the user's present
+    /// preferences, one might have put them back into the box.
+    private func continued(_ end: Timestamp?, for user: UserID) -> Timestamp {
         guard let end, end < now else { return now }
-        let document = try documents.user(state.present(user))
-        let passage = document.preferences.passage(nil, at: end, WallClock.minute)
-        guard case .held(let moment) = passage else { return end }
-        return min(moment, now)
+        do throws(Failure) {
+            let document = try documents.user(state.present(user))
+            let passage = document.preferences.passage(nil, at: end, WallClock.minute)
+            guard case .held(let moment) = passage else { return end }
+            return min(moment, now)
+        } catch { return now }  // whoever sends the release meets that, too
     }
 
     /// The box of a release's messages, as the first readable one of them names it.

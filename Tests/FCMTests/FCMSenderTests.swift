@@ -53,14 +53,7 @@ import Unix
         #expect(stage.requests.count == 10)
         #expect(stage.sender.connections == 3)
         #expect(stage.connections.count == 3)
-        var answered = 1
-        try stage.play {
-            while answered < stage.requests.count {
-                stage.answer(answered)
-                answered += 1
-            }
-            return stage.sender.backlog == 0
-        }
+        try stage.answerAll(from: 1)
         #expect(stage.outcomes == Array(repeating: Self.accepted, count: 26))
         #expect(stage.server.refusedStreams(listener: 0) == 0)
     }
@@ -80,14 +73,7 @@ import Unix
         let others = stage.requests[4...].map { $0.connection.number }
         #expect(Set(first).count == 1 && stage.requests.count == 9)
         #expect(!others.contains(first[0]))
-        var answered = 1
-        try stage.play {
-            while answered < stage.requests.count {
-                stage.answer(answered)
-                answered += 1
-            }
-            return stage.sender.backlog == 0
-        }
+        try stage.answerAll(from: 1)
         #expect(stage.outcomes == Array(repeating: Self.accepted, count: 14))
     }
 

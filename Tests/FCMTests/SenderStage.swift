@@ -126,6 +126,18 @@ final class SenderStage {
             request.stream, ServerAnswer(status: status, fields, body: JSON.text(body)))
     }
 
+    /// Answers all requests from one on, until each message has its verdict.
+    func answerAll(from first: Int) throws {
+        var next = first
+        try play {
+            while next < requests.count {
+                answer(next)
+                next += 1
+            }
+            return sender.backlog == 0
+        }
+    }
+
     func bearer(_ number: Int) -> String? { requests[number].request.fields["authorization"] }
 
     /// The connections on which messages came.
