@@ -142,7 +142,7 @@ import Turnstone
 
     @Test(
         "receipts that end in a terabyte of zeros are read, and written on",
-        .timeLimit(.minutes(15))
+        .ownExecutor(seconds: 900)
     )
     func endlessReceipts() throws {
         let installation = try installation()

@@ -200,7 +200,7 @@ import Unix
 
     @Test(
         "a stale view of a document, or of none, is later's business, and nothing is written",
-        .timeLimit(.minutes(15)))
+        .ownExecutor(seconds: 900))
     func stale() throws {
         try update()
         try scratch.remember(scratch.revision(of: file) + 1, for: file)

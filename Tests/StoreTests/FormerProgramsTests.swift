@@ -125,7 +125,7 @@ import Unix
 
     @Test(
         "users are renamed by programs of both versions, and these do not wait for each other in a circle",
-        .timeLimit(.minutes(15)))
+        .ownExecutor(seconds: 900))
     func moves() async throws {
         let users = crossing()
         let (folder, paths) = (self.folder.path, users.map { "\(self.folder.path)/\(path($0))" })
@@ -242,7 +242,7 @@ import Unix
 
     @Test(
         "a drainer of version 2 on this machine is asked to end, also if it was elected later, and nobody else is",
-        .timeLimit(.minutes(15)), arguments: Holder.allCases, [true, false])
+        .ownExecutor(seconds: 900), arguments: Holder.allCases, [true, false])
     func asked(holder: Holder, isLater: Bool) throws {
         // A program of that name that only sleeps.
         try FileManager.default.copyItem(

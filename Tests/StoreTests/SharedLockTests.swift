@@ -177,7 +177,7 @@ import Unix
 
     @Test(
         "users are renamed into each other's place by many at once, and no change is lost",
-        .timeLimit(.minutes(15)), arguments: [true, false])
+        .ownExecutor(seconds: 900), arguments: [true, false])
     func moves(isShared: Bool) async throws {
         let users = isShared ? Self.sharing : (1...3).map { UserID("mover\($0)")! }
         #expect((Set(users.map { SharedLock.file(of: path($0)) }).count == 1) == isShared)
@@ -211,7 +211,7 @@ import Unix
 
     @Test(
         "while a document's state cannot be trusted yet, others in its lock file are changed",
-        .timeLimit(.minutes(15)))
+        .ownExecutor(seconds: 900))
     func stale() async throws {
         let users = Self.sharing
         for user in users { try self.users[user].update { $0.notices = 1 } }
@@ -280,7 +280,7 @@ import Unix
 
     @Test(
         "no commit of several writers of several documents at once is lost",
-        .timeLimit(.minutes(15))
+        .ownExecutor(seconds: 900)
     )
     func writersAtOnce() async throws {
         let users = Self.sharing

@@ -7,13 +7,18 @@ import Testing
 ///
 /// In the executor that all tests share, a test waits at each `await` for those that were there first, which
 /// takes minutes in a full run, and `.timeLimit` counts that, too.
-struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
-    let isRecursive = true
+package struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
+    package let isRecursive = true
     let seconds: Int
     /// How many seconds a test has to end after that.
-    var grace = 30
+    let grace: Int
 
-    func provideScope(
+    package init(seconds: Int, grace: Int = 30) {
+        self.seconds = seconds
+        self.grace = grace
+    }
+
+    package func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
@@ -22,7 +27,7 @@ struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
     }
 
     /// Blocks the shared executor's thread, as a synchronous test does, so that nothing waits for it again.
-    func run(_ work: Work, named name: String) throws {
+    package func run(_ work: Work, named name: String) throws {
         let result = Mutex<Result<Void, any Error>>(.success(()))
         let ended = DispatchSemaphore(value: 0)
         let task = Task(executorPreference: Executor()) {
@@ -40,10 +45,10 @@ struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
     }
 
     /// A test's function, which nothing may keep once it is performed: a task ends a little later.
-    final class Work: Sendable {
+    package final class Work: Sendable {
         private let function: Mutex<(@Sendable @concurrent () async throws -> Void)?>
 
-        init(_ function: @escaping @Sendable @concurrent () async throws -> Void) {
+        package init(_ function: @escaping @Sendable @concurrent () async throws -> Void) {
             self.function = Mutex(function)
         }
 
@@ -63,5 +68,5 @@ struct OwnExecutor: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == OwnExecutor {
     /// - Parameter seconds: after which a test is cancelled, and has failed.
-    static func ownExecutor(seconds: Int) -> Self { OwnExecutor(seconds: seconds) }
+    package static func ownExecutor(seconds: Int) -> Self { OwnExecutor(seconds: seconds) }
 }
