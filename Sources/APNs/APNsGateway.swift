@@ -127,7 +127,7 @@ package final class APNsGateway {
         let room = window.size(server: connection.maximumStreams)
         while pending.inFlight < room, let item = pending.popFirst() {
             guard submit(item, on: connection, now: now) else {
-                pending.prepend(item)
+                pending.putBack(item)
                 break
             }
         }

@@ -1,4 +1,5 @@
 import DequeModule
+import Gateways
 import Spool
 import Turnstone
 
@@ -13,16 +14,23 @@ struct FairLine {
 
     func count(of recipient: Recipient) -> Int { lines[recipient]?.count ?? 0 }
 
-    /// Whether a push to the same device waits here.
+    /// Whether an older push to the same device waits here.
     func hasOlder(than entry: PushQueue.Entry) -> Bool {
         let line = lines[entry.job.file.recipient(of: entry.delivery)]
-        return line?.contains { $0.delivery.aim == entry.delivery.aim } ?? false
+        return line?.contains {
+            $0.delivery.aim == entry.delivery.aim && Self.isOlder($0, entry)
+        } ?? false
     }
 
-    mutating func append(_ entry: PushQueue.Entry) {
+    private static func isOlder(_ entry: PushQueue.Entry, _ other: PushQueue.Entry) -> Bool {
+        (entry.job.rank, entry.delivery.number) < (other.job.rank, other.delivery.number)
+    }
+
+    /// Adds a delivery, or takes one back, before its recipient's younger ones.
+    mutating func add(_ entry: PushQueue.Entry) {
         let recipient = entry.job.file.recipient(of: entry.delivery)
         if lines[recipient] == nil { turns.append(recipient) }
-        lines[recipient, default: Deque()].append(entry)
+        lines[recipient, default: Deque()].insert(entry, before: Self.isOlder)
     }
 
     /// - Parameter mayHave: whether a recipient may have another delivery now. One who may not keeps the turn.

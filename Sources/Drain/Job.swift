@@ -10,6 +10,8 @@ package final class Job {
     /// is read.
     package private(set) var notification: Notification
     let lane: Lane
+    /// Its place among the jobs of its queue, in the order in which they were taken.
+    var rank = 0
     /// Deliveries that were taken out of the file and have no verdict yet.
     var open = 0
     /// Deliveries that have a verdict but no outcome, and are tried again.

@@ -17,6 +17,8 @@ final class PushQueue {
     private var nextThrottled = 0
     /// Whether a push of a throttled job may leave now.
     var mayLeave: (Job) -> Bool = { _ in true }
+    /// The number of jobs that were added.
+    private var ranks = 0
     /// Jobs whose files have no more deliveries, since the last ``takeExhausted()``.
     private var exhausted: [Job] = []
 
@@ -67,6 +69,8 @@ final class PushQueue {
     /// - Returns: the deliveries of a small notification; none for a bulk job.
     /// - Throws: if a small notification's file is damaged. None of its deliveries is in the queue then.
     func append(_ job: Job) throws(Failure) -> [Delivery] {
+        job.rank = ranks
+        ranks += 1
         switch job.lane {
         case .bulk:
             bulk.append(job)
@@ -97,9 +101,9 @@ final class PushQueue {
         smallCount += 1
         if isFromBacklog { backlogCount += 1 }
         if entry.job.lane == .urgent {
-            urgent[place(of: entry, in: urgent)].append(entry)
+            urgent[place(of: entry, in: urgent)].add(entry)
         } else {
-            normal[isFromBacklog ? 1 : place(of: entry, in: normal)].append(entry)
+            normal[isFromBacklog ? 1 : place(of: entry, in: normal)].add(entry)
         }
     }
 
@@ -110,7 +114,7 @@ final class PushQueue {
         return lines[1].hasOlder(than: entry) ? 1 : 0
     }
 
-    /// Takes back a delivery that was not tried.
+    /// Takes back a delivery that was not tried. One of a small notification gets its place back.
     func putBack(_ entry: Entry) { append(entry) }
 
     func putBack(_ entries: [Entry]) {

@@ -1,17 +1,20 @@
 import Gateways
 import HTTP2
+import Turnstone
 
 /// One of a sender's connections.
 final class FCMLink {
     let connection: ClientConnection
+    let opened: Instant
     var window: SendingWindow
     /// Whether FCM has answered on it.
     var hasAnswer = false
     /// The size of the last body in bytes, as an estimate for the next ones.
     var lastSize = 400
 
-    init(_ connection: ClientConnection, isProven: Bool) {
+    init(_ connection: ClientConnection, opened: Instant, isProven: Bool) {
         self.connection = connection
+        self.opened = opened
         window = SendingWindow(isProven: isProven)
     }
 

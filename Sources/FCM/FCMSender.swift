@@ -35,7 +35,7 @@ package final class FCMSender: PushSender {
     private var pending = PendingPushes<FCMRequest, FCMVerdict>()
     /// For each device with pushes under way, how many these are, and the connection that has them. Its further
     /// pushes take the same one, because pushes on several connections may overtake each other.
-    private var courses: [DeviceToken: (link: FCMLink, count: Int)] = [:]
+    private var underWay: [DeviceToken: (link: FCMLink, count: Int)] = [:]
     private var pace: FCMPace
     private var fields = HeaderFields()
     /// The number of the newest token that FCM has accepted.
@@ -180,21 +180,19 @@ package final class FCMSender: PushSender {
         var sent = 0
         // Those that wait for room on the connection that has their device's last push.
         var passedOver: [Item] = []
-        while sent < count, let free = links.first(where: { $0.room > 0 }),
-            let item = pending.popFirst()
-        {
-            let link = courses[item.request.token]?.link ?? free
-            guard link.room > 0 else {
+        var free = links.filter { $0.room > 0 }
+        while sent < count, let first = free.first, let item = pending.popFirst() {
+            let own = underWay[item.request.token]?.link
+            guard own == nil || free.contains(where: { $0 === own }) else {
                 passedOver.append(item)
                 continue
             }
-            guard submit(item, on: link, bearer, now: now) else {
-                passedOver.append(item)
-                break
-            }
-            sent += 1
+            let link = own ?? first
+            let isTaken = submit(item, on: link, bearer, now: now)
+            if isTaken { sent += 1 } else { pending.putBack(item) }
+            if !isTaken || link.room == 0 { free.removeAll { $0 === link } }
         }
-        for item in passedOver.reversed() { pending.prepend(item) }
+        for item in passedOver { pending.putBack(item) }
         // The caller may take a while to record verdicts before the next step.
         if sent > 0 { for link in links { link.connection.flush() } }
         return sent
@@ -204,15 +202,16 @@ package final class FCMSender: PushSender {
         _ item: Item, on link: FCMLink, _ bearer: String, now: Instant
     ) -> Bool {
         let request = item.request
+        // If there is no room for it, there is none until the server's window opens.
+        link.lastSize = max(1, request.body.count)
         writeFields(bearer, length: request.body.count)
         guard
             link.connection.submit(tag: pending.nextTag, fields, body: request.body, now: now)
         else { return false }
-        link.lastSize = max(1, request.body.count)
         var item = item
         item.credential = tokens.number
         pending.keepSent(item)
-        courses[request.token, default: (link, 0)].count += 1
+        underWay[request.token, default: (link, 0)].count += 1
         return true
     }
 
@@ -220,8 +219,8 @@ package final class FCMSender: PushSender {
     private func takeSent(_ tag: Int) -> Item {
         let item = pending.takeSent(tag)
         let token = item.request.token
-        if let course = courses[token] {
-            courses[token] = course.count > 1 ? (course.link, course.count - 1) : nil
+        if let (link, count) = underWay[token] {
+            underWay[token] = count > 1 ? (link, count - 1) : nil
         }
         return item
     }
@@ -263,7 +262,7 @@ package final class FCMSender: PushSender {
         do throws(Failure) {
             let connection = try ClientConnection(
                 to: address.host, port: address.port, context, limits: limits, now: now)
-            links.append(FCMLink(connection, isProven: isProven))
+            links.append(FCMLink(connection, opened: now, isProven: isProven))
             deadline = min(deadline, connection.step(now: now))
         } catch { didFail(error.sentence, now: now) }
         removeClosed(now: now)
@@ -281,7 +280,8 @@ package final class FCMSender: PushSender {
             links.remove(at: index)
             guard link.hasAnswer else {
                 let isSentAway = link.connection.goAway != nil
-                retry.didEndUnanswered(reason, isSentAway: isSentAway, now: now)
+                retry.didEndUnanswered(
+                    reason, isSentAway: isSentAway, opened: link.opened, now: now)
                 if connections == 0, retry.isFailing { giveBackUnsent(reason) }
                 continue
             }

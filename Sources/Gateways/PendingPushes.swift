@@ -9,18 +9,23 @@ public struct PendingPushes<Request, Verdict> {
     public struct Item {
         public let request: Request
         public let push: AnyObject
+        /// Its place in the order of submission.
+        @usableFromInline let number: Int
         /// How many times it was sent again because the server had not processed it.
         public var retries = 0
         /// The number of the credential that it was last sent with, if the sender counts them.
         public var credential = 0
 
-        @inlinable init(request: Request, push: AnyObject) {
+        @inlinable init(request: Request, push: AnyObject, number: Int) {
             self.request = request
             self.push = push
+            self.number = number
         }
     }
 
+    /// The pushes that have not been sent, in the order of their numbers.
     @usableFromInline var queue = Deque<Item>()
+    @usableFromInline var submitted = 0
     /// The pushes in flight. A push's place here is the tag of its request.
     @usableFromInline var sent: [Item?] = []
     @usableFromInline var freePlaces: [Int] = []
@@ -41,14 +46,17 @@ public struct PendingPushes<Request, Verdict> {
     @inlinable public var backlog: Int { queue.count + inFlight }
 
     @inlinable public mutating func append(_ request: Request, for push: AnyObject) {
-        queue.append(Item(request: request, push: push))
+        queue.append(Item(request: request, push: push, number: submitted))
+        submitted += 1
     }
 
     /// Takes the next push that has not been sent.
     @inlinable public mutating func popFirst() -> Item? { queue.popFirst() }
 
-    /// Puts a push back that could not be sent.
-    @inlinable public mutating func prepend(_ item: Item) { queue.prepend(item) }
+    /// Puts a push back that could not be sent, to its place in the order of submission.
+    @inlinable public mutating func putBack(_ item: Item) {
+        queue.insert(item) { $0.number < $1.number }
+    }
 
     /// The tag for the request of the next push that is sent.
     @inlinable public var nextTag: Int { freePlaces.last ?? sent.count }
@@ -66,13 +74,13 @@ public struct PendingPushes<Request, Verdict> {
         return item
     }
 
-    /// Puts a push that was certainly not processed back to the front of the queue, at most three times.
-    /// After that the push gets `verdict`.
+    /// Puts a push that was certainly not processed back to its place in the queue, at most three times. After
+    /// that the push gets `verdict`.
     @inlinable public mutating func sendAgain(_ item: Item, orElse verdict: Verdict) {
         guard item.retries < Self.maximumRetries else { return settle(item, verdict) }
         var item = item
         item.retries += 1
-        queue.prepend(item)
+        putBack(item)
     }
 
     @inlinable public mutating func settle(_ item: Item, _ verdict: Verdict) {

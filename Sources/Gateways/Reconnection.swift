@@ -8,8 +8,8 @@ package struct Reconnection {
     package private(set) var reason = ""
     private var failures = 0
     private var hadAnswer = false
-    /// Whether the server has ended a connection without an answer since the last answer.
-    private var wasSentAway = false
+    /// When the server ended a connection without an answer, if that was since the last answer.
+    private var sentAway: Instant?
 
     package init() {}
 
@@ -19,7 +19,7 @@ package struct Reconnection {
     package mutating func didSucceed() {
         failures = 0
         hadAnswer = true
-        wasSentAway = false
+        sentAway = nil
     }
 
     /// Records a connection's end.
@@ -36,10 +36,16 @@ package struct Reconnection {
     /// Records the end of a connection on which no answer came.
     ///
     /// A server that says GOAWAY can be reached, and another one may take its place. So this is a failure
-    /// only from the second time on.
-    package mutating func didEndUnanswered(_ reason: String, isSentAway: Bool, now: Instant) {
-        guard isSentAway, !wasSentAway, !isFailing else { return didFail(reason, now: now) }
-        wasSentAway = true
+    /// only if a connection that was opened after such an end has it, too.
+    ///
+    /// - Parameter opened: when the connection was opened, if there may be several at a time.
+    package mutating func didEndUnanswered(
+        _ reason: String, isSentAway: Bool, opened: Instant = .last, now: Instant
+    ) {
+        guard isSentAway, !isFailing, sentAway.map({ opened <= $0 }) ?? true else {
+            return didFail(reason, now: now)
+        }
+        sentAway = sentAway ?? now
         pauseBriefly(reason, now: now)
     }
 

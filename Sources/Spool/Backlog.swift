@@ -1,13 +1,15 @@
 import Turnstone
 import Unix
 
-/// The users to whom older notifications are in the backlog, or were taken from there and are in hand: by the
-/// groups of their names (``newID(for:)``). Notifications whose ids are of no group may overtake each other.
+/// Users with notifications in the backlog, or in hand from it, by the groups of their names
+/// (``newID(for:)``). Notifications whose ids are of no group may overtake each other.
 struct Backlog {
     private let folder: String
-    private var groups: [Lane: Set<Int>] = [:]
-    /// What an earlier drainer has left there: names by group.
-    private var left: [Int: [String]] = [:]
+    /// By lane and group, how many are known to be there. One that another program has removed counts until
+    /// ``didEnd(_:)``.
+    private var counts: [Lane: [Int: Int]] = [:]
+    /// What an earlier drainer has left there and whose lane is not known yet: names by group.
+    private var left: [Int: Set<String>] = [:]
     /// Whether one was moved there since its folder was last read to the end.
     private var hasGrown = true
 
@@ -20,33 +22,47 @@ struct Backlog {
         do throws(SystemError) {
             for _ in 0..<Self.most {
                 guard let name = try list.next() else { break }
-                left[groupOfFile(name), default: []].append(name)
+                left[groupOfFile(name), default: []].insert(name)
             }
         } catch {}  // what cannot be listed is not sent, either
     }
 
-    /// Whether a user's older notification of the same lane is there.
-    mutating func isBehind(_ file: SpoolFile) -> Bool {
+    /// Whether it has an older notification to the same user, of the same lane.
+    mutating func hasOlder(than file: SpoolFile) -> Bool {
         guard file.notification.isGrouped else { return false }
         let group = groupOfFile(file.notification.id)
-        if groups[file.lane]?.contains(group) == true { return true }
-        guard let names = left.removeValue(forKey: group) else { return false }
-        for name in names {
+        while !isKnown(group, in: file.lane), let name = left[group]?.popFirst() {
             do throws(Failure) {
-                if let old = try SpoolFile.open("\(folder)/\(name)") { insert(old) }
+                if let old = try SpoolFile.open("\(folder)/\(name)") { count(old) }
             } catch {}  // whoever takes it sees to its damage
         }
-        return groups[file.lane]?.contains(group) == true
+        return isKnown(group, in: file.lane)
     }
 
-    mutating func add(_ file: SpoolFile) {
-        insert(file)
+    private func isKnown(_ group: Int, in lane: Lane) -> Bool { counts[lane]?[group] != nil }
+
+    /// Records that a notification was moved there.
+    ///
+    /// - Returns: whether it is the only one of its group and lane that is known.
+    mutating func add(_ file: SpoolFile) -> Bool {
         hasGrown = true
+        let isFirst = !isKnown(groupOfFile(file.notification.id), in: file.lane)
+        count(file)
+        return isFirst
     }
 
-    private mutating func insert(_ file: SpoolFile) {
+    private mutating func count(_ file: SpoolFile) {
         guard file.notification.isGrouped else { return }
-        groups[file.lane, default: []].insert(groupOfFile(file.notification.id))
+        counts[file.lane, default: [:]][groupOfFile(file.notification.id), default: 0] += 1
+    }
+
+    /// Records that a notification in hand has left the place where it was taken, if that was there.
+    mutating func remove(_ file: SpoolFile) {
+        guard file.notification.isGrouped, Files.parent(of: file.path) == folder else { return }
+        let group = groupOfFile(file.notification.id)
+        if left[group]?.remove(Files.name(of: file.path)) != nil { return }
+        guard let count = counts[file.lane]?[group] else { return }
+        counts[file.lane]?[group] = count > 1 ? count - 1 : nil
     }
 
     /// Its folder was read to the end. Names that were added meanwhile may not have appeared.
@@ -54,8 +70,8 @@ struct Backlog {
     /// - Parameter held: the notifications in hand.
     mutating func didEnd(_ held: some Collection<SpoolFile>) {
         defer { hasGrown = false }
-        guard !hasGrown, !groups.isEmpty || !left.isEmpty else { return }
-        (groups, left) = ([:], [:])
-        for file in held where Files.parent(of: file.path) == folder { insert(file) }
+        guard !hasGrown, !counts.isEmpty || !left.isEmpty else { return }
+        (counts, left) = ([:], [:])
+        for file in held where Files.parent(of: file.path) == folder { count(file) }
     }
 }

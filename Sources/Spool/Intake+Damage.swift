@@ -11,6 +11,7 @@ extension Intake {
     /// Moves a file that cannot be read to `failed/`, where the operator can inspect it.
     package func setAside(_ file: SpoolFile, _ failure: Failure) throws(Failure) {
         held[file.notification.id] = nil
+        backlog?.remove(file)
         try setAside(file.path, file.notification.id, file.progress, failure)
     }
 

@@ -9,6 +9,8 @@ extension Intake {
         held = [:]
         recovered = [:]
         stuck = [:]
+        // Another drainer may have moved some there since this one was last elected.
+        backlog = nil
         self.now = now
         let known = try checkpoint.read()
         // Listed once, because the receipts may name very many finished notifications.

@@ -53,7 +53,9 @@ package final class Intake {
     /// When the first notification was moved to the backlog since the lanes were last listed.
     private var movingSince: Instant?
     /// What is in the backlog, if that is known.
-    private var backlog: Backlog?
+    var backlog: Backlog?
+    /// Whether a user's first notification was moved there since it was last listed.
+    private var hasNewInBacklog = false
 
     /// Call ``recover(at:)`` before anything else.
     @export(interface)
@@ -92,7 +94,7 @@ package final class Intake {
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
         guard move(file, to: .backlog) else { return false }
         movingSince = movingSince ?? Instant.now
-        backlog?.add(file)
+        if backlog?.add(file) == true { hasNewInBacklog = true }
         return true
     }
 
@@ -100,7 +102,7 @@ package final class Intake {
     package func hasInBacklog(before file: SpoolFile) -> Bool {
         var known = backlog ?? Backlog(spool)
         defer { backlog = known }
-        return known.isBehind(file)
+        return known.hasOlder(than: file)
     }
 
     /// Moves a notification to a lane's folder, to be taken from there.
@@ -114,16 +116,24 @@ package final class Intake {
             try Files.rename(file.path, "\(folder)/\(file.notification.id).jsonl")
         } catch { return false }
         removeIfWaiting(Files.parent(of: file.path))
+        backlog?.remove(file)
         leave(file)
         return true
     }
 
     /// Lists the lanes again every 50 ms while notifications are moved to the backlog, to find other users'
-    /// new ones.
+    /// new ones; the backlog itself only if another user has some there now.
     private func listAgainIfMoving() {
         guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil
-        for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
+        for (lane, list) in lists {
+            switch lane {
+            case .urgent, .normal: list.restart()
+            case .backlog: if hasNewInBacklog { list.restart() }
+            case .bulk, .throttled: break
+            }
+        }
+        hasNewInBacklog = false
     }
 
     /// Begins a turn of the drainer's loop: notifications may have been moved since the last one.
@@ -259,6 +269,7 @@ package final class Intake {
     private func remove(_ file: SpoolFile) {
         let id = file.notification.id
         held[id] = nil
+        backlog?.remove(file)
         if !Files.remove(file.path) {
             var isThere = true  // also if the check fails
             do throws(SystemError) { isThere = try Files.exists(file.path) } catch {}

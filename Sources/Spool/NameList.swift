@@ -9,9 +9,8 @@ import Unix
 final class NameList {
     private let folder: String
     private var list: FolderList
-    /// The names of each group that has any. In a group that has had its turn, the oldest file's name is
-    /// last.
-    private var groups: [Int: [String]] = [:]
+    /// The files of each group that has any. In a group that has had its turn, the oldest one is last.
+    private var groups: [Int: [File]] = [:]
     /// The groups with several names that are not in the order of their files.
     private var unordered: Set<Int> = []
     /// Those groups, and the place of the next one.
@@ -45,8 +44,8 @@ final class NameList {
     func next() throws(SystemError) -> String? {
         while count == 0, !isAtEnd { try fill() }
         if turn >= turns.count { turn = 0 }
-        if count > 0, unordered.remove(turns[turn]) != nil { order(turns[turn]) }
-        guard count > 0, let name = groups[turns[turn]]?.popLast() else {
+        if count > 0 { findOldest(of: turns[turn]) }
+        guard count > 0, let name = groups[turns[turn]]?.popLast()?.name else {
             isAtEnd = false
             isAtStart = true
             isLimited = true
@@ -81,22 +80,22 @@ final class NameList {
             let group = groupOfFile(name)
             let known = groups[group]?.count ?? 0
             if known == 0 { turns.append(group) } else { unordered.insert(group) }
-            groups[group, default: []].append(name)
+            groups[group, default: []].append(File(name: name))
             count += 1
             if isLimited, known + 1 >= 2 * Self.mostOfGroup { keepOldest(of: group) }
         }
     }
 
-    /// Leaves out a group's names but for those of its oldest files.
+    /// Drops all but a group's oldest files.
     private func keepOldest(of group: Int) {
-        let files = files(of: group)
+        let files = sorted(group)
         let surplus = files.count - Self.mostOfGroup
         guard surplus > 0 else { return }
         var start = surplus
         // Which of those that are as old goes first is not known yet.
-        while start > 0, files[start - 1].isAsOld(as: files[start]) { start -= 1 }
+        while start > 0, files[start - 1].written == files[start].written { start -= 1 }
         if start == 0 { start = surplus }
-        groups[group] = files[start...].map { $0.name }
+        groups[group] = Array(files[start...])
         count -= start
         cut.insert(group)
     }
@@ -108,42 +107,64 @@ final class NameList {
         (turns, turn, unordered) = ([0], 0, [0])
     }
 
-    /// Puts a group's names into the order in which their notifications were accepted, so that a user gets
-    /// messages in that order. The first come last.
-    private func order(_ group: Int) {
-        var files = files(of: group)
-        // A file's time counts in steps of some milliseconds, in which several may be written.
-        var start = 0
-        while start < files.count {
-            var end = start + 1
-            while end < files.count, files[end].isAsOld(as: files[start]) { end += 1 }
-            if end - start > 1 {
-                let numbered = files[start..<end].map { ($0, acceptance(of: $0.name)) }
-                files.replaceSubrange(
-                    start..<end, with: numbered.sorted { $0.1 > $1.1 }.map { $0.0 })
-            }
-            start = end
+    /// Makes the last of a group's files the one whose notification was accepted first, so that a user gets
+    /// messages in that order.
+    private func findOldest(of group: Int) {
+        if unordered.remove(group) != nil { groups[group] = sorted(group) }
+        let equals = oldestWithoutPlace(in: groups[group] ?? [])
+        guard equals.count > 1 else { return }
+        groups[group]?.removeLast(equals.count)
+        let numbered = equals.map { (file: $0, number: acceptance(of: $0.name)) }
+        for (file, _) in numbered.sorted(by: { $0.number > $1.number }) {
+            groups[group]?.append(File(name: file.name, written: file.written, isPlaced: true))
         }
-        groups[group] = files.map { $0.name }
     }
 
-    /// A group's names and when their files were written, the oldest last.
-    private func files(of group: Int) -> [File] {
-        (groups[group] ?? []).map { (name) in
-            var found: Files.Stamp?
-            do throws(SystemError) { found = try Files.stamp(of: "\(folder)/\(name)") } catch {}
-            return File(
-                name: name, seconds: found?.seconds ?? .max, rest: found?.nanoseconds ?? .max)
+    /// The files at the end that were written at the same moment: a file's time counts in steps of some
+    /// milliseconds. Empty if they have their places.
+    private func oldestWithoutPlace(in files: [File]) -> [File] {
+        guard let oldest = files.last, !oldest.isPlaced else { return [] }
+        return Array(files.reversed().prefix { $0.written == oldest.written })
+    }
+
+    /// A group's files, the oldest last.
+    private func sorted(_ group: Int) -> [File] {
+        var files = groups[group] ?? []
+        for place in files.indices where files[place].written == nil {
+            files[place].written = Moment(ofFile: "\(folder)/\(files[place].name)")
         }
-        .sorted { ($0.seconds, $0.rest) > ($1.seconds, $1.rest) }
+        return files.sorted {
+            let (first, second) = ($0.written ?? .never, $1.written ?? .never)
+            return (first.seconds, first.nanoseconds) > (second.seconds, second.nanoseconds)
+        }
     }
 
     private struct File {
         let name: String
-        let seconds: Int64
-        let rest: Int64
+        /// `nil` if that was not looked up yet.
+        var written: Moment?
+        /// Whether it has its place among those that were written at the same moment.
+        var isPlaced = false
+    }
 
-        func isAsOld(as other: File) -> Bool { seconds == other.seconds && rest == other.rest }
+    private struct Moment: Equatable {
+        /// Of a file that is gone, or cannot be looked at.
+        static let never = Moment(seconds: .max, nanoseconds: .max)
+
+        let seconds: Int64
+        let nanoseconds: Int64
+
+        private init(seconds: Int64, nanoseconds: Int64) {
+            self.seconds = seconds
+            self.nanoseconds = nanoseconds
+        }
+
+        /// When a file was written.
+        init(ofFile path: String) {
+            var stamp: Files.Stamp?
+            do throws(SystemError) { stamp = try Files.stamp(of: path) } catch {}
+            self = stamp.map { Moment(seconds: $0.seconds, nanoseconds: $0.nanoseconds) } ?? .never
+        }
     }
 
     /// A message's place in the order of acceptance. Other notifications have none, and go first.

@@ -23,7 +23,9 @@ package final class SpoolFile {
     var progress = Progress()
     /// The number of devices with each outcome in earlier passes.
     private let earlier: [Outcome: Int]
-    private let isSmall: Bool
+    /// The lane of its content when it was opened. The number of devices is not known then, so a file that was
+    /// not read at once counts as bulk.
+    package let lane: Lane
     /// By number, once they were needed: few phones have several users.
     private var alternates: [Int: [Delivery]]?
     private var lines: LineReader
@@ -43,7 +45,6 @@ package final class SpoolFile {
     private init(_ path: String, _ lines: LineReader) throws(Failure) {
         self.path = path
         self.lines = lines
-        isSmall = lines.isWhole
         guard let line = try self.lines.next(), let members = members(of: line) else {
             throw corrupt(path)
         }
@@ -55,6 +56,7 @@ package final class SpoolFile {
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
+        lane = notification.lane(devices: lines.isWhole ? 1 : .max)
         pass = Int(members["pass"]?.count ?? 1)
         wasReached = members["reached"]?.bool ?? false
         var earlier: [Outcome: Int] = [:]
@@ -124,9 +126,6 @@ package final class SpoolFile {
         }
         return alternates
     }
-
-    /// The lane. The number of devices is not known here, so a file that was not read at once counts as bulk.
-    package var lane: Lane { notification.lane(devices: isSmall ? 1 : .max) }
 
     /// The other remaining deliveries to devices with this token.
     @export(interface)

@@ -1,4 +1,5 @@
 import DequeModule
+import Gateways
 
 /// The messages that wait for one push service, in one queue per recipient. Recipients take turns.
 struct OriginLine {
@@ -16,11 +17,11 @@ struct OriginLine {
         count += 1
     }
 
-    /// Takes back a message that was not sent.
-    mutating func prepend(_ item: OriginState.Item) {
+    /// Takes back a message that was not sent, to its place among its recipient's.
+    mutating func putBack(_ item: OriginState.Item) {
         let recipient = item.request.recipient
         if lines[recipient] == nil { turns.prepend(recipient) }
-        lines[recipient, default: Deque()].prepend(item)
+        lines[recipient, default: Deque()].insert(item) { $0.number < $1.number }
         count += 1
     }
 

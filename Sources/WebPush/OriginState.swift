@@ -9,6 +9,8 @@ final class OriginState {
     struct Item {
         let request: WebPushRequest
         let push: AnyObject
+        /// Its place in the order of submission.
+        var number = 0
         /// How many times it was sent again because the push service had not processed it.
         var retries = 0
     }
@@ -22,6 +24,8 @@ final class OriginState {
     let origin: String
     let mayBePrivate: Bool
     private(set) var waiting = OriginLine()
+    /// The number of messages that have waited here.
+    private var submitted = 0
     private(set) var inFlight = 0
     private(set) var window = OriginWindow()
     /// The recipients with messages in flight or given up.
@@ -163,9 +167,14 @@ final class OriginState {
 
     // MARK: Waiting
 
-    func append(_ item: Item) { waiting.append(item) }
+    func append(_ item: Item) {
+        var item = item
+        item.number = submitted
+        submitted += 1
+        waiting.append(item)
+    }
 
-    func prepend(_ item: Item) { waiting.prepend(item) }
+    func putBack(_ item: Item) { waiting.putBack(item) }
 
     /// The next message to send if there is room.
     func popNext(at now: Instant) -> Item? {

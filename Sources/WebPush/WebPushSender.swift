@@ -192,7 +192,7 @@ package final class WebPushSender: PushSender {
         let moment = clock()
         while origin.room(at: now) > 0, let item = origin.popNext(at: now) {
             do throws(Failure) { try send(item, to: origin, now, moment) } catch {
-                origin.prepend(item)
+                origin.putBack(item)
                 throw error
             }
         }
@@ -250,7 +250,7 @@ package final class WebPushSender: PushSender {
         if transfer.item.retries == 0, hasOtherToken(than: transfer.bearer, origin, now) {
             var item = transfer.item
             item.retries += 1
-            origin.prepend(item)
+            origin.putBack(item)
             return
         }
         origin.deny(

@@ -51,6 +51,21 @@ import Unix
         #expect(stage.server.connections == 2)
     }
 
+    @Test("what a GOAWAY leaves unprocessed is sent again in its order")
+    func orderAfterGoAway() throws {
+        let stage = try GatewayStage()
+        try stage.submit(20)
+        try stage.play { stage.server.requests.count == 1 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.arrived.count == 20 }
+        stage.server.send(Frames.goAway(last: 1))
+        stage.server.drop()
+        try stage.play { stage.arrived.count == 21 }
+        stage.server.send(Frames.answer(1))
+        try stage.play { stage.arrived.count == 39 }
+        #expect(stage.arrived == Array(1...20) + Array(2...20))
+    }
+
     @Test("a GOAWAY on a connection's first push is followed by another connection")
     func firstGoAway() throws {
         let stage = try GatewayStage()

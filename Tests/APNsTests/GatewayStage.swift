@@ -44,8 +44,9 @@ final class GatewayStage {
     /// Submits pushes numbered from 1.
     func submit(_ count: Int) throws {
         let token = try #require(DeviceToken("ab12"))
-        let payload = try APNsPayload(Payload(aps: ["alert": "Hello"]), type: .alert)
         for number in 1...count {
+            let payload = try APNsPayload(
+                Payload(aps: ["alert": .string("Hello \(number)")]), type: .alert)
             let request = try APNsRequest(
                 token: token, id: pushID(notification: "\(number)", token: token), payload: payload,
                 bundle: "org.example.app", priority: 10)
@@ -67,6 +68,14 @@ final class GatewayStage {
             if isOver() { return }
         }
         Issue.record("not over after 20,000 turns; verdicts: \(verdicts)", sourceLocation: location)
+    }
+
+    /// The numbers of the pushes that came, in that order.
+    var arrived: [Int] {
+        server.frames.filter { $0.type == 0 }.compactMap { frame in
+            let text = String(decoding: frame.payload, as: UTF8.self)
+            return text.firstMatch(of: /Hello ([0-9]+)/).flatMap { Int($0.1) }
+        }
     }
 
     var outcomes: [APNsOutcome?] { verdicts.sorted { $0.key < $1.key }.map(\.value.outcome) }

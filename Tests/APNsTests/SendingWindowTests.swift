@@ -84,6 +84,13 @@ import Turnstone
             end()
             #expect(retry.isFailing == isFailing)
         }
+        // Connections that were open at the same time may all end.
+        retry.didSucceed()
+        for (opened, isFailing) in [(-9, false), (-5, false), (0, false), (1, true)] {
+            retry.didEndUnanswered(
+                "GOAWAY", isSentAway: true, opened: start + .seconds(Int64(opened)), now: start)
+            #expect(retry.isFailing == isFailing)
+        }
         // A server that could not be reached before has no such credit.
         retry = Reconnection()
         retry.didFail("ECONNREFUSED", now: start)

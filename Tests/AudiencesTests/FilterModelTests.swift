@@ -1,6 +1,7 @@
 import Audiences
 import Foundation
 import JSON
+import TestSupport
 import Testing
 import Turnstone
 
@@ -237,20 +238,5 @@ import Turnstone
 
     private func hours(_ moment: Int64) -> NSNumber {
         NSNumber(value: Double(Self.now - moment) / 3_600_000)
-    }
-}
-
-/// A generator whose numbers can be had again (SplitMix64).
-struct Seeded {
-    private(set) var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func one(in count: Int) -> Int {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Int((word ^ (word >> 31)) % UInt64(count))
     }
 }

@@ -105,6 +105,43 @@ import Unix
         #expect(stage.outcomes == Array(repeating: Self.accepted, count: 51))
     }
 
+    @Test("a message that is larger than the rest of a connection's window goes over another one")
+    func largerThanTheRest() throws {
+        let stage = try SenderStage(streams: 110)
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        // They leave less than 4,000 bytes of HTTP/2's standard window of 65,535, but room for small ones.
+        let text = String(repeating: "a", count: 630 - stage.bodies[0].count)
+        try stage.submit(100, from: 2, text: text)
+        _ = try stage.sender.exchange()
+        #expect(stage.sender.connections == 1)
+        try stage.submit(1, from: 102, text: String(repeating: "a", count: 3900))
+        _ = try stage.sender.exchange()
+        #expect(stage.sender.connections == 2)
+        try stage.answerAll(from: 1)
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 102))
+    }
+
+    @Test("connections that are sent away together before an answer are one such case")
+    func goAwaysTogether() throws {
+        let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
+        try stage.submit(1)
+        try stage.play { stage.requests.count == 1 }
+        stage.answer(0)
+        try stage.play { stage.sender.backlog == 0 }
+        try stage.submit(9, from: 2)
+        try stage.play { stage.requests.count == 10 }
+        let opened = Set(stage.requests.map { $0.connection.number }).count
+        var told: Set<Int> = []
+        for (connection, _) in stage.requests where told.insert(connection.number).inserted {
+            connection.goAway(last: 0, code: 0, debugData: [], closing: false)
+        }
+        try stage.answerAll(from: 10)
+        #expect(opened == 3 && stage.outcomes == Array(repeating: Self.accepted, count: 10))
+    }
+
     @Test func theRoomCountsConnectionsThatMayBeOpened() throws {
         let stage = try SenderStage()
         #expect(stage.sender.room == 1)
@@ -250,21 +287,23 @@ import Unix
     @Test("an expired token is renewed once, and every message that it went with is sent again")
     func expired() throws {
         let stage = try SenderStage()
-        try stage.submit(3)
+        try stage.submit(4)
         try stage.play { stage.requests.count == 1 }
         stage.answer(0)
-        try stage.play { stage.requests.count == 3 }
-        for number in 1..<3 {
+        try stage.play { stage.requests.count == 4 }
+        for number in 1..<4 {
             stage.answer(number, 401, fcmError(401, info: "ACCESS_TOKEN_EXPIRED"))
         }
-        try stage.play { stage.requests.count == 4 }
-        #expect(stage.bearer(3) == "Bearer token-2")
-        stage.answer(3)
         try stage.play { stage.requests.count == 5 }
         #expect(stage.bearer(4) == "Bearer token-2")
         stage.answer(4)
+        try stage.play { stage.requests.count == 7 }
+        #expect(stage.bearer(5) == "Bearer token-2")
+        // In their order.
+        #expect(stage.bodies[4..<7] == stage.bodies[1..<4])
+        for number in 5..<7 { stage.answer(number) }
         try stage.play { stage.sender.backlog == 0 }
-        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 3))
+        #expect(stage.outcomes == Array(repeating: Self.accepted, count: 4))
         #expect(stage.fetches == 2)
     }
 

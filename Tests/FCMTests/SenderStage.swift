@@ -138,6 +138,9 @@ final class SenderStage {
         }
     }
 
+    /// The requests' bodies, which have no more than the device and the text.
+    var bodies: [[UInt8]] { requests.map { $0.request.body } }
+
     func bearer(_ number: Int) -> String? { requests[number].request.fields["authorization"] }
 
     /// The connections on which messages came.

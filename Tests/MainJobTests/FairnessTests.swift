@@ -50,19 +50,11 @@ import Unix
     private func give(
         _ count: Int, _ crowd: Crowd = .user, isUrgent: Bool, isKeyed: Bool
     ) throws {
-        let first = try sendFirst(crowd, isUrgent: isUrgent)
-        let folder = "spool/apns/ready/\(isUrgent ? "urgent" : "normal")"
-        let bytes = try #require(world.state.read("\(folder)/\(first).jsonl"))
-        let text = String(decoding: bytes, as: UTF8.self)
-        let order = try #require(text.firstMatch(of: /"order":([0-9]+)/)?.1)
-        let begin = try #require(Int64(order))
+        let id = try sendFirst(crowd, isUrgent: isUrgent)
+        let first = try MessageFile(id, titled: "Hello", isUrgent: isUrgent, in: world)
         for number in 1..<count {
-            let random = UUID().uuidString.lowercased()
-            let id = isKeyed ? random : "\(random.dropLast(4))\(first.suffix(4))"
-            try world.state.write(
-                text.replacing(first, with: id).replacing("Hello", with: "Hello \(number)")
-                    .replacing(order, with: String(begin + Int64(number))),
-                to: "\(folder)/\(id).jsonl")
+            try first.add(
+                titled: "Hello \(number)", order: first.order + Int64(number), isKeyed: isKeyed)
         }
     }
 

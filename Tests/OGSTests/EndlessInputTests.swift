@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import OGS
+import TestSupport
 import Testing
 import Turnstone
 
@@ -35,16 +36,16 @@ import Turnstone
         arguments: 0..<8)
     func damage(seed: Int) throws {
         let body = answer([game(1, short), game(2, short)])
-        var random = Random(state: UInt64(seed) &* 7919 + 1)
+        var random = Seeded(seed: UInt64(seed))
         for _ in 0..<300 {
             var damaged = body
-            for _ in 0...random.next(4) {
-                let place = random.next(damaged.count)
-                switch random.next(4) {
-                case 0: damaged[place] = UInt8(random.next(256))
+            for _ in 0...random.one(in: 4) {
+                let place = random.one(in: damaged.count)
+                switch random.one(in: 4) {
+                case 0: damaged[place] = UInt8(random.one(in: 256))
                 case 1: damaged.remove(at: place)
-                case 2: damaged.insert(interesting[random.next(interesting.count)], at: place)
-                default: damaged[place] = interesting[random.next(interesting.count)]
+                case 2: damaged.insert(interesting[random.one(in: interesting.count)], at: place)
+                default: damaged[place] = interesting[random.one(in: interesting.count)]
                 }
             }
             if let found = ActiveGames(answer: damaged) {
@@ -95,15 +96,3 @@ private let interesting =
 
 /// The folder of published test vectors, where somebody has it.
 private var vectors: String? { ProcessInfo.processInfo.environment["TURNSTONE_VECTORS"] }
-
-/// The same numbers in every run (Marsaglia's xorshift64).
-private struct Random {
-    var state: UInt64
-
-    mutating func next(_ limit: Int) -> Int {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return Int(state % UInt64(limit))
-    }
-}

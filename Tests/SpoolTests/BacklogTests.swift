@@ -1,0 +1,95 @@
+import TestSupport
+import Testing
+import Turnstone
+
+@testable import Spool
+
+/// Which notifications wait behind their users' older ones in the backlog.
+@Suite struct BacklogTests {
+    private let scratch = Scratch()
+
+    /// Accepts so many notifications of a user.
+    private func accept(_ count: Int, for user: String, urgent: Bool = false) throws {
+        let user = try #require(UserID(user))
+        for _ in 0..<count {
+            var notification = Scratch.notification(
+                try newID(for: user), aps: urgent ? ["interruption-level": "critical"] : [:])
+            notification.user = user
+            try scratch.spools.accept(notification, to: Scratch.devices)
+        }
+    }
+
+    private func finish(_ file: SpoolFile, of intake: Intake) throws {
+        for device in try file.rest() {
+            intake.log.append(Scratch.accepted(), of: device, in: file)
+        }
+        try intake.log.commit()
+        intake.finish(file, at: Scratch.now)
+    }
+
+    @Test("a user's lane counts until the last of those there is finished, put off or set aside")
+    func end() throws {
+        try accept(4, for: "42")
+        try accept(1, for: "42", urgent: true)
+        let intake = try scratch.intake()
+        let files = try intake.all(in: .normal)
+        let urgent = try #require(try intake.next(in: .urgent))
+        for file in files[..<3] {
+            #expect(try intake.hasInBacklog(before: files[3]) == (file !== files[0]))
+            #expect(intake.moveToBacklog(file))
+        }
+        #expect(try !intake.hasInBacklog(before: urgent))
+        let moved = try intake.all(in: .backlog)
+        #expect(moved.count == 3)
+        try finish(moved[0], of: intake)
+        #expect(intake.hasInBacklog(before: files[3]))
+        try intake.putOff(moved[1], until: Scratch.now + .minutes(1))
+        #expect(intake.hasInBacklog(before: files[3]))
+        try intake.setAside(moved[2], corrupt(moved[2].path))
+        #expect(!intake.hasInBacklog(before: files[3]))
+    }
+
+    @Test("what an earlier drainer left there counts until it is finished, taken before or after")
+    func left() throws {
+        try accept(3, for: "42")
+        let earlier = try scratch.intake()
+        let files = try earlier.all(in: .normal)
+        for file in files[..<2] { #expect(earlier.moveToBacklog(file)) }
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        // One is looked at before it is finished, and one is not.
+        #expect(intake.hasInBacklog(before: file))
+        let moved = try intake.all(in: .backlog)
+        try finish(moved[0], of: intake)
+        #expect(intake.hasInBacklog(before: file))
+        try finish(moved[1], of: intake)
+        #expect(!intake.hasInBacklog(before: file))
+    }
+
+    @Test("a drainer that is elected again looks for what another one has moved there")
+    func electedAgain() throws {
+        try accept(2, for: "42")
+        let intake = try scratch.intake()
+        let file = try #require(try intake.next(in: .normal))
+        #expect(!intake.hasInBacklog(before: file))
+        let other = try scratch.intake()
+        #expect(other.moveToBacklog(try #require(try other.next(in: .normal))))
+        try intake.recover(at: Scratch.now)
+        #expect(intake.hasInBacklog(before: try #require(try intake.next(in: .normal))))
+    }
+
+    @Test("another user's first notification there is found among those of one who has thousands")
+    func another() throws {
+        try accept(2100, for: "42")
+        let intake = try scratch.intake()
+        for file in try intake.all(in: .normal) { #expect(intake.moveToBacklog(file)) }
+        var next: SpoolFile?
+        while next == nil { next = try intake.next(in: .backlog) }
+        try accept(1, for: "43")
+        let first = try #require(try intake.next(in: .normal))
+        #expect(intake.moveToBacklog(first))
+        sleep(for: .milliseconds(60))
+        let found = try (0..<4).map { _ in try intake.next(in: .backlog)?.notification.user?.text }
+        #expect(found.contains("43"))
+    }
+}
