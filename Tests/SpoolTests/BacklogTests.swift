@@ -1,6 +1,7 @@
 import TestSupport
 import Testing
 import Turnstone
+import Unix
 
 @testable import Spool
 
@@ -10,11 +11,11 @@ import Turnstone
 
     /// Accepts so many notifications of a user.
     private func accept(_ count: Int, for user: String, urgent: Bool = false) throws {
-        let user = try #require(UserID(user))
+        let id = try #require(UserID(user))
         for _ in 0..<count {
-            var notification = Scratch.notification(
-                try newID(for: user), aps: urgent ? ["interruption-level": "critical"] : [:])
-            notification.user = user
+            let notification = Scratch.notification(
+                try newID(for: id), for: user,
+                aps: urgent ? ["interruption-level": "critical"] : [:])
             try scratch.spools.accept(notification, to: Scratch.devices)
         }
     }
@@ -35,10 +36,10 @@ import Turnstone
         let files = try intake.all(in: .normal)
         let urgent = try #require(try intake.next(in: .urgent))
         for file in files[..<3] {
-            #expect(try intake.hasInBacklog(before: files[3]) == (file !== files[0]))
+            #expect(intake.hasInBacklog(before: files[3]) == (file !== files[0]))
             #expect(intake.moveToBacklog(file))
         }
-        #expect(try !intake.hasInBacklog(before: urgent))
+        #expect(!intake.hasInBacklog(before: urgent))
         let moved = try intake.all(in: .backlog)
         #expect(moved.count == 3)
         try finish(moved[0], of: intake)

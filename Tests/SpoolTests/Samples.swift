@@ -36,11 +36,13 @@ struct Scratch {
         }
     }
 
-    static func notification(_ id: String = "n1", aps: JSONObject = [:]) -> Notification {
+    static func notification(
+        _ id: String = "n1", for user: String = "42", aps: JSONObject = [:]
+    ) -> Notification {
         var members: JSONObject = ["alert": "It's your turn"]
         for member in aps.members { members[member.name] = member.value }
         return Notification(
-            id: id, user: UserID("42")!, accepted: now, expires: now + .hours(1),
+            id: id, user: UserID(user)!, accepted: now, expires: now + .hours(1),
             push: PushContent(
                 type: .alert, priority: 10, collapseID: "turns-42",
                 payload: Payload(aps: members, data: ["game_id": 1])))
