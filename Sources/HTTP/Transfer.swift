@@ -82,10 +82,7 @@ final class Transfer {
     /// The pause that `Retry-After` asks for, at most a day; `nil` if none. (`CURLINFO_RETRY_AFTER` is 0 for
     /// a number that is too long.)
     private func retryAfter(_ easy: UnsafeMutableRawPointer) -> Interval? {
-        guard let text = header("retry-after", of: easy),
-            let pause = requestedPause(text, now: .systemNow), pause > .seconds(0)
-        else { return nil }
-        return min(pause, .hours(24))
+        requestedPause(header("retry-after", of: easy), now: .systemNow).map { min($0, .hours(24)) }
     }
 }
 

@@ -1,8 +1,21 @@
 /// The pause that a server asks for: the value of `Retry-After`, in seconds or as a date (RFC 9110 section
 /// 10.2.3).
 ///
+/// - Parameters:
+///   - text: the field's value; `nil` if the answer does not have it.
+///   - shortest: the pause instead of a shorter one or of a date in the past; `nil`: zero and the past ask for
+///     none.
+/// - Returns: `nil` if it asks for none or cannot be read.
+package func requestedPause(
+    _ text: String?, now: Timestamp, shortest: Interval? = nil
+) -> Interval? {
+    guard let text, let pause = distance(to: text, now: now) else { return nil }
+    if let shortest { return max(pause, shortest) }
+    return pause > .seconds(0) ? pause : nil
+}
+
 /// - Returns: `nil` if it cannot be read. It is negative if the date is in the past.
-package func requestedPause(_ text: String, now: Timestamp) -> Interval? {
+private func distance(to text: String, now: Timestamp) -> Interval? {
     if let date = httpDate(text, now: now) { return date - now }
     guard !text.isEmpty, text.utf8.allSatisfy({ (48...57).contains($0) }) else { return nil }
     // More digits than a number has are still a long pause.

@@ -125,11 +125,8 @@ final class PushTransfer {
     private func retryAfter(_ easy: UnsafeMutableRawPointer, now: Timestamp) -> Interval? {
         var header: UnsafeMutablePointer<curl_header>?
         let code = curl_easy_header(easy, "retry-after", 0, UInt32(CURLH_HEADER), -1, &header)
-        guard code == CURLHE_OK, let header,
-            let pause = requestedPause(String(cString: header.pointee.value), now: now),
-            pause > .seconds(0)
-        else { return nil }
-        return pause
+        guard code == CURLHE_OK, let header else { return nil }
+        return requestedPause(String(cString: header.pointee.value), now: now)
     }
 }
 
