@@ -99,6 +99,18 @@ package struct Keys {
         try list(state.users[owner].read()?.keys ?? [], of: owner)
     }
 
+    /// How many of the keys in a user's list work. One whose document cannot be read does not.
+    package func count(_ hashes: [String], of user: UserID) -> Int {
+        guard let owner = user.player else { return 0 }
+        var count = 0
+        for hash in hashes {
+            do throws(Failure) { count += try list([hash], of: owner).count } catch {
+                error.recordFile()
+            }
+        }
+        return count
+    }
+
     private func list(_ hashes: [String], of owner: PlayerID) throws(Failure) -> [Listed] {
         var listed: [Listed] = []
         for hash in hashes {
@@ -162,12 +174,16 @@ package struct Keys {
         return (newText, description)
     }
 
-    /// Revokes the key's document first: it alone decides whether the key works.
+    /// Revokes the key's document: it alone decides whether the key works.
     private func revoke(
         hash: String, of owner: PlayerID, at time: Timestamp
     ) throws(Failure) -> Bool {
         let ended = try end(hash, of: owner, at: time)
-        try state.users[owner].update { $0.keys.removeAll { $0 == hash } }
+        // It is done: a caller who is told to repeat it may have no key that works. A list may have one that was
+        // revoked.
+        do throws(Failure) {
+            try state.users[owner].update { $0.keys.removeAll { $0 == hash } }
+        } catch {}
         return ended
     }
 

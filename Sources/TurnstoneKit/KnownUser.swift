@@ -32,7 +32,7 @@ public struct KnownUser: Decodable, Hashable, Sendable, Identifiable {
     public let profile: [String: JSONValue]
     /// The number on the app's icon.
     public let badge: Int
-    /// How many API keys there are.
+    /// How many API keys work.
     public let apiKeys: Int
     /// The profile's ETag. Pass the user to ``ServerClient/change(_:_:since:)`` to fail if the profile has changed. Nil:
     /// the answer did not have it.

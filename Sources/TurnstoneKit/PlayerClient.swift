@@ -173,6 +173,9 @@ public struct PlayerClient: Sendable {
     }
 
     /// Revokes one of the player's keys, for instance that of a lost phone.
+    ///
+    /// - Throws: ``TurnstoneError/unauthorized(_:)`` if this client's own key does not work. That may come from this
+    ///   call, if it revokes that key and is repeated after a 503. It does not say that another key was revoked.
     public func revokeKey(_ id: String) async throws(TurnstoneError) {
         try await connection.remove(
             "api-keys/\(try Connection.encoded(id))", member: ("revoked", true))

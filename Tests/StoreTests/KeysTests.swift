@@ -108,6 +108,45 @@ import Unix
         #expect(working == [file])
     }
 
+    @Test("a revocation that meets a busy list is done, and the list's revoked key counts nowhere")
+    func busyList() throws {
+        let one = try keys.create(for: player, description: "one", at: time)
+        let two = try keys.create(for: player, description: "two", at: time)
+        let id = try keys.list(of: player)[0].id
+        let lock = try FileDescriptor.open(scratch.lockPath(of: Scratch.userFile), .update)
+        #expect(try lock.tryLock())
+        #expect(try keys.revoke(id, of: player, at: time))
+        #expect(isUnknown(one))
+        // As a request that is repeated with another key.
+        #expect(try !keys.revoke(id, of: player, at: time))
+        lock.unlock()
+
+        let list = { try #require(try scratch.state.users[player].read()).keys }
+        #expect(try list().count == 2)
+        #expect(try keys.count(list(), of: scratch.user) == 1)
+        #expect(try keys.list(of: player).map(\.key.description) == ["two"])
+        for _ in 0..<19 { _ = try keys.create(for: player, description: "", at: time) }
+        #expect(
+            cause { _ = try keys.create(for: player, description: "", at: time) } == "refused")
+        #expect(try list().count == 21)
+        #expect(try keys.count(list(), of: scratch.user) == 20)
+        #expect(try keys.owner(of: two, at: time) == player)
+        // The next one mends the list.
+        #expect(try !keys.revoke(id, of: player, at: time))
+        #expect(try list().count == 20)
+    }
+
+    @Test("a key whose document cannot be read is not counted")
+    func damaged() throws {
+        _ = try keys.create(for: player, description: "one", at: time)
+        let file = try #require(scratch.files.first { $0.hasPrefix("keys/") })
+        _ = try keys.create(for: player, description: "two", at: time)
+        try scratch.folder.write("{", to: file)
+        let list = try #require(try scratch.state.users[player].read()).keys
+        #expect(keys.count(list, of: scratch.user) == 1)
+        #expect(keys.count(list, of: UserID("ann")!) == 0)
+    }
+
     @Test("of several rotations of one key at once, one wins and one key is left")
     func rotations() async throws {
         let key = try keys.create(for: player, description: "phone", at: time)

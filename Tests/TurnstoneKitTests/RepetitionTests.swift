@@ -130,6 +130,14 @@ import TurnstoneKit
         }
     }
 
+    /// The client's own key may be another one, so this does not say that the key was revoked.
+    @Test func aKeyIsNotRevokedBecauseTheClientsOwnWorksNoMore() async {
+        let script = Script([Self.busy, Self.refusal(401)])
+        await #expect(throws: TurnstoneError.unauthorized("why")) {
+            try await script.player().revokeKey("k")
+        }
+    }
+
     @Test("what was never there was not removed", arguments: removals)
     func absent(call: Call) async {
         for answers in [[Self.refusal(404)], [Self.refusal(429), Self.refusal(404)]] {

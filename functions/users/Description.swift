@@ -4,12 +4,13 @@ import Turnstone
 let unknown = Failure.refused(.notFound, "nothing is known about this user")
 
 /// The data about a user, without tokens and keys.
-func description(of user: UserID, _ document: User) -> JSONValue {
+func description(of user: UserID, _ document: User, in state: State) -> JSONValue {
     [
         "id": .string(user.text),
         "devices": .array(document.devices.map { description(of: $0) }),
         "preferences": document.preferences.listing, "profile": document.profile.listing,
-        "badge": .integer(document.badge), "apiKeys": .integer(Int64(document.keys.count)),
+        "badge": .integer(document.badge),
+        "apiKeys": .integer(Int64(state.keys.count(document.keys, of: user))),
     ]
 }
 

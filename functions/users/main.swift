@@ -25,14 +25,14 @@ serve(
         let user = try user(request)
         let state = try State(request.variables)
         guard let document = try state.users[user].read() else { throw unknown }
-        return answer(user, document)
+        return answer(user, document, in: state)
     },
     Route("PATCH", "/api/users/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let user = try user(request)
         let change = try ProfileChange(request.fields())
         let state = try State(request.variables)
-        return answer(user, try state.change(user, by: change, as: request))
+        return answer(user, try state.change(user, by: change, as: request), in: state)
     },
     Route("DELETE", "/api/users/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
@@ -42,8 +42,9 @@ serve(
         return .ok(["success": true, "erased": erased])
     })
 
-func answer(_ user: UserID, _ document: User) -> Response {
-    var response = Response.ok(["success": true, "user": description(of: user, document)])
+func answer(_ user: UserID, _ document: User, in state: State) -> Response {
+    let description = description(of: user, document, in: state)
+    var response = Response.ok(["success": true, "user": description])
     response.setEntityTag(document.profileVersion)
     return response
 }
