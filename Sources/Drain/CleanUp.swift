@@ -209,19 +209,22 @@ struct CleanUp {
     /// Records for `health` to which users pushes were refused and whose devices were kept, and removes that
     /// record once a push was accepted. If this fails, another run does it.
     private mutating func recordRefusals() {
+        let isUnproven = self.isUnproven
+        var seen: [State.SeenRefusals] = []
+        if let refusals = isUnproven ? refused : faults {
+            seen.append(.init(refusals.reason, to: refusals.users, first: refusals.first))
+        }
+        for (_, refusals) in kept.sorted(by: { $0.key.fault < $1.key.fault }) {
+            seen.append(
+                .init(
+                    refusals.reason, to: refusals.users, first: refusals.first,
+                    acceptsOthers: !isUnproven))
+        }
+        guard hasAccepted || !seen.isEmpty else { return }
         do throws(Failure) {
-            if hasAccepted { try state.forgetRefusals(by: service) }
+            try state.recordRefusals(
+                seen, by: service, under: settings, isForgetting: hasAccepted)
             hasAccepted = false
-            if let refusals = isUnproven ? refused : faults {
-                try state.recordRefusals(
-                    refusals.reason, to: refusals.users, by: service, under: settings,
-                    at: refusals.last)
-            }
-            for (_, refusals) in kept.sorted(by: { $0.key.fault < $1.key.fault }) {
-                try state.recordRefusals(
-                    refusals.reason, to: refusals.users, by: service, under: settings,
-                    at: refusals.last, acceptingOthers: !isUnproven)
-            }
         } catch { log.failure(error) }
     }
 

@@ -148,29 +148,65 @@ extension State {
         }
     }
 
+    /// Refusals that a run has seen.
+    package struct SeenRefusals {
+        package var reason: String
+        package var users: Set<UserID>
+        package var first: Timestamp
+        /// Whether the service has accepted pushes to other users under these settings.
+        package var acceptsOthers: Bool
+
+        package init(
+            _ reason: String, to users: Set<UserID>, first: Timestamp, acceptsOthers: Bool = false
+        ) {
+            self.reason = reason
+            self.users = users
+            self.first = first
+            self.acceptsOthers = acceptsOthers
+        }
+    }
+
     /// Records users to whom a service refused pushes under these settings, in addition to those of earlier
     /// runs.
     ///
-    /// - Parameter acceptingOthers: whether it has accepted pushes to other users under these settings.
+    /// - Parameter isForgetting: whether a push was accepted, which ends what was recorded before.
+    ///
+    /// It is one change: if all of it is recorded already, nothing is written.
     package func recordRefusals(
-        _ reason: String, to users: Set<UserID>, by service: String, under settings: String,
-        at now: Timestamp, acceptingOthers: Bool = false
+        _ seen: [SeenRefusals], by service: String, under settings: String,
+        isForgetting: Bool = false
     ) throws(Failure) {
-        let added = users.map { digest(of: $0) }
+        let known = try refusals()
+        var list = known
+        record(seen, by: service, under: settings, isForgetting: isForgetting, in: &list)
+        guard list != known else { return }
         try changeRefusals { list in
-            let known = list.first { $0.service == service && $0.settings == settings }
-            let names = Set((known?.names ?? []) + added).sorted().prefix(
-                ServiceRefusals.maximumUsers)
-            let refusals = ServiceRefusals(
-                service: service, reason: reason, since: known?.since ?? now, settings: settings,
-                acceptsOthers: acceptingOthers || known?.acceptsOthers ?? false,
-                names: Array(names))
-            // In its place: a document that stays the same is not written again.
-            if let index = list.firstIndex(where: { $0.service == service }) {
-                list[index] = refusals
-            } else {
-                list.append(refusals)
-            }
+            record(seen, by: service, under: settings, isForgetting: isForgetting, in: &list)
+        }
+    }
+
+    private func record(
+        _ seen: [SeenRefusals], by service: String, under settings: String, isForgetting: Bool,
+        in list: inout [ServiceRefusals]
+    ) {
+        let index = list.firstIndex { $0.service == service }
+        var next = index.map { list[$0] }
+        if isForgetting { next = nil }
+        for refusals in seen {
+            let known = next.flatMap { $0.settings == settings ? $0 : nil }
+            let names = Set((known?.names ?? []) + refusals.users.map { digest(of: $0) })
+            next = ServiceRefusals(
+                service: service, reason: refusals.reason,
+                since: min(known?.since ?? refusals.first, refusals.first), settings: settings,
+                acceptsOthers: refusals.acceptsOthers || known?.acceptsOthers ?? false,
+                names: Array(names.sorted().prefix(ServiceRefusals.maximumUsers)))
+        }
+        // In its place: a document that stays the same is not written again.
+        switch (index, next) {
+        case (let index?, let next?): list[index] = next
+        case (let index?, nil): list.remove(at: index)
+        case (nil, let next?): list.append(next)
+        case (nil, nil): break
         }
     }
 
@@ -192,12 +228,6 @@ extension State {
             }
         }
         return count
-    }
-
-    /// Clears a service's refusals because it has accepted a push.
-    package func forgetRefusals(by service: String) throws(Failure) {
-        guard try refusals().contains(where: { $0.service == service }) else { return }
-        try setMember("refusing", of: service, to: nil)
     }
 
     // MARK: Acceptances

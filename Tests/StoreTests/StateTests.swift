@@ -120,8 +120,8 @@ import Unix
         let moment = Timestamp(milliseconds: 1000)
         func refuse(_ users: Set<UserID>, under settings: String) throws -> Int? {
             try state.recordRefusals(
-                "DeviceTokenNotForTopic", to: users, by: "apns", under: settings,
-                at: moment)
+                [.init("DeviceTokenNotForTopic", to: users, first: moment)], by: "apns",
+                under: settings)
             return try state.refusals(by: "apns", under: settings)?.users
         }
         let users = try ["ann", "bob", "cy"].map { try #require(UserID($0)) }
@@ -133,25 +133,48 @@ import Unix
         #expect(
             try state.eraseTraces(of: users[0], [], at: Scratch.time, report: { _ in }).files == 1)
         #expect(try state.refusals(by: "apns", under: "b")?.users == 0)
-        try state.forgetRefusals(by: "apns")
+        try state.recordRefusals([], by: "apns", under: "b", isForgetting: true)
         #expect(try state.refusals().isEmpty)
     }
 
     @Test("that other users' pushes are accepted is known until the refusals are forgotten")
     func refusalsBesideAcceptances() throws {
         let state = try state([("TURNSTONE_STATE", folder.path)])
+        let moment = Timestamp(milliseconds: 1000)
         let users = try Set(["ann", "bob", "cy"].map { try #require(UserID($0)) })
         for (isAccepting, known) in [(false, false), (true, true), (false, true)] {
             try state.recordRefusals(
-                "Unregistered", to: users, by: "apns", under: "a",
-                at: Timestamp(milliseconds: 1000), acceptingOthers: isAccepting)
+                [.init("Unregistered", to: users, first: moment, acceptsOthers: isAccepting)],
+                by: "apns", under: "a")
             #expect(try state.refusals().map(\.acceptsOthers) == [known])
         }
-        try state.forgetRefusals(by: "apns")
         try state.recordRefusals(
-            "Unregistered", to: users, by: "apns", under: "a",
-            at: Timestamp(milliseconds: 1000))
+            [.init("Unregistered", to: users, first: moment)], by: "apns", under: "a",
+            isForgetting: true)
         #expect(try state.refusals().map(\.acceptsOthers) == [false])
+    }
+
+    /// `deliver` reports once a minute what it has seen since it began.
+    @Test("refusals that go on although a push was accepted keep their start, and are written once")
+    func refusalsAfterAcceptances() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        let users = try Set(["ann", "bob", "cy"].map { try #require(UserID($0)) })
+        func report() throws {
+            let reasons: [(String, Int64)] = [("BadDeviceToken", 3000), ("Unregistered", 2000)]
+            let seen = reasons.map { (reason, first) in
+                State.SeenRefusals(
+                    reason, to: users, first: Timestamp(milliseconds: first), acceptsOthers: true)
+            }
+            try state.recordRefusals(seen, by: "apns", under: "a", isForgetting: true)
+        }
+        try state.recordRefusals(
+            [.init("Unregistered", to: users, first: Timestamp(milliseconds: 1000))],
+            by: "apns", under: "a")
+        try report()
+        #expect(try state.refusals().map(\.since) == [Timestamp(milliseconds: 2000)])
+        let written = folder.read("delivery.json")
+        try report()
+        #expect(folder.read("delivery.json") == written)
     }
 
     @Test("refusals that are recorded while a user is erased are kept")
@@ -163,8 +186,11 @@ import Unix
                     let user = try #require(UserID(number == 0 ? "user \(index)" : "gone"))
                     try patiently {
                         try state.recordRefusals(
-                            "BadTopic", to: [user], by: "apns", under: "a",
-                            at: Timestamp(milliseconds: 1000))
+                            [
+                                .init(
+                                    "BadTopic", to: [user],
+                                    first: Timestamp(milliseconds: 1000))
+                            ], by: "apns", under: "a")
                     }
                     guard number == 1 else { continue }
                     _ = try patiently {
@@ -173,7 +199,7 @@ import Unix
                 }
             }
             #expect(try state.refusals(by: "apns", under: "a")?.users == 19)
-            try state.forgetRefusals(by: "apns")
+            try state.recordRefusals([], by: "apns", under: "a", isForgetting: true)
         }
     }
 
