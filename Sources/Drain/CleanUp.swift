@@ -64,6 +64,8 @@ struct CleanUp {
             self.reason = reason
             last = moment
         }
+
+        var seen: State.SeenRefusals { .init(reason, to: users, first: first) }
     }
 
     /// Failures for which devices were kept.
@@ -153,7 +155,7 @@ struct CleanUp {
     mutating func carryOut() {
         recordRefusals()
         while !items.isEmpty, !ThisProcess.isTerminationRequested { carryOutOne() }
-        if !kept.isEmpty { recordRefusals() }
+        recordRefusals(isLast: true)
         for fault in keptFaults.sorted() {
             log.event(
                 "kept devices that failed, because our settings may be the reason; check the \(variables) variables",
@@ -206,26 +208,58 @@ struct CleanUp {
         }
     }
 
-    /// Records for `health` to which users pushes were refused and whose devices were kept, and removes that
-    /// record once a push was accepted. If this fails, another run does it.
-    private mutating func recordRefusals() {
+    /// Records for `health` to which users pushes were refused and whose devices were kept, and ends the record of
+    /// what an acceptance has ended. If this fails, another run does it.
+    ///
+    /// - Parameter isLast: whether it is the run's last report.
+    private mutating func recordRefusals(isLast: Bool = false) {
+        let kept = keptRefusals
         let isUnproven = self.isUnproven
-        var seen: [State.SeenRefusals] = []
-        if let refusals = isUnproven ? refused : faults {
-            seen.append(.init(refusals.reason, to: refusals.users, first: refusals.first))
+        let seen = isUnproven ? unprovenRefusals : refusalsSinceAcceptance(isLast: isLast)
+        let (hasAccepted, accepting) = (self.hasAccepted, self.accepting)
+        // This run would have kept the devices of earlier runs again, if it had pushed to them and they still failed.
+        let isOver = isLast && items.isEmpty && kept == nil
+        guard hasAccepted || seen != nil || kept != nil || isOver && !accepting.isEmpty else {
+            return
         }
-        for (_, refusals) in kept.sorted(by: { $0.key.fault < $1.key.fault }) {
-            seen.append(
-                .init(
-                    refusals.reason, to: refusals.users, first: refusals.first,
-                    acceptsOthers: !isUnproven))
-        }
-        guard hasAccepted || !seen.isEmpty else { return }
         do throws(Failure) {
             try state.recordRefusals(
-                seen, by: service, under: settings, isForgetting: hasAccepted)
-            hasAccepted = false
+                seen, keeping: isUnproven ? nil : kept, by: service, under: settings
+            ) { known in
+                guard known.areKept else { return hasAccepted }
+                return !accepting.isEmpty && (isOver || known.environments.isSubset(of: accepting))
+            }
+            self.hasAccepted = false
         } catch { log.failure(error) }
+    }
+
+    /// The failures for which devices are kept.
+    private var keptRefusals: State.SeenRefusals? {
+        guard let first = kept.values.map({ $0.first }).min() else { return nil }
+        let faults = Set(kept.keys.map { $0.fault }).sorted()
+        var refusals = State.SeenRefusals(faults.joined(separator: "; "), to: [], first: first)
+        for (kind, failed) in kept {
+            refusals.users.formUnion(failed.users)
+            if let environment = kind.environment { refusals.environments.insert(environment) }
+        }
+        return refusals
+    }
+
+    /// All refusals of this run, while nothing proves that the settings are right.
+    private var unprovenRefusals: State.SeenRefusals? {
+        guard var refusals = keptRefusals ?? refused?.seen else { return nil }
+        refusals.environments = []
+        if let refused {
+            refusals.users.formUnion(refused.users)
+            refusals.first = min(refusals.first, refused.first)
+        }
+        return refusals
+    }
+
+    /// The refusals since a push was last accepted, if they show more than that some devices are kept.
+    private mutating func refusalsSinceAcceptance(isLast: Bool) -> State.SeenRefusals? {
+        guard isRefusedByAll || isLast && keptFaults.isEmpty else { return nil }
+        return faults?.seen
     }
 
     /// How many users' devices were refused, in this run or in earlier ones.

@@ -105,8 +105,8 @@ extension Examination {
         return problems
     }
 
-    /// A push service that has refused pushes to many users and accepted none since, or to so many that their
-    /// devices are kept.
+    /// A push service that has refused pushes to many users and accepted none since, and one that has refused them
+    /// to so many that their devices are kept. It may be the same one.
     func refusals() throws(Failure) -> [Problem] {
         try state.refusals().filter {
             $0.users >= State.ServiceRefusals.alarmThreshold && isWithPresentSettings($0)
@@ -126,7 +126,7 @@ extension Examination {
         let isLimit = refusals.users == State.ServiceRefusals.maximumUsers
         let users = "\(isLimit ? "at least " : "")\(refusals.users) users: \(refusals.reason)."
         let start = "Since \(text(refusals.since)), \(refusals.service) has"
-        return refusals.acceptsOthers
+        return refusals.areKept
             ? """
             \(start) refused pushes to \(users) Their devices are kept, because these settings may be the \
             reason.

@@ -134,6 +134,56 @@ import Turnstone
         #expect(try world.refused() == nil)
     }
 
+    @Test("while only the other environment accepts pushes, it says all reasons and the start")
+    func keptInOneEnvironment() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...24, perUser: 1)
+        for number in 1...24 {
+            try world.tell(number % 2 == 0 ? .goneSince : .bad, of: number, development)
+        }
+        try world.register([26: "user-26"])
+        var since: JSONValue?
+        for round in 0..<2 {
+            try world.accept([26: "user-26"], id: "a\(round)", in: .development)
+            try world.acceptForMany(1...24, perUser: 1, id: "b\(round)")
+            try world.run("deliver")
+            #expect(try world.devices().count == 25)
+            let refused = try world.refused()
+            #expect(refused?["reason"] == "BadDeviceToken; Unregistered")
+            #expect(refused?["since"] == since ?? refused?["since"])
+            since = refused?["since"]
+            try world.advance(seconds: 600)
+            try development.perform(["do": "clock", "now": .integer(world.now)])
+        }
+        // The devices are not pushed to any more.
+        try world.accept([26: "user-26"], id: "c", in: .development)
+        try world.run("deliver")
+        #expect(try world.refused() == nil)
+    }
+
+    @Test("devices that are kept and pushes that are not accepted any more are two problems")
+    func keptAndRefused() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...25, perUser: 1)
+        for number in 1...25 { try world.tell(.goneSince, of: number, development) }
+        try world.register([26: "user-26"])
+        try world.accept([26: "user-26"], id: "a", in: .development)
+        try world.acceptForMany(1...25, perUser: 1, id: "b")
+        try world.run("deliver")
+        let others = [27: "user-27", 28: "user-28", 29: "user-29"]
+        try world.register(others)
+        for number in others.keys { try world.tell(.otherTopic, of: number, development) }
+        try world.accept(others, id: "c")
+        try world.run("deliver")
+        let problems = try world.allRefused().map { $0["message"]?.string ?? "" }
+        try #require(problems.count == 2)
+        #expect(problems[0].contains("has accepted no push"))
+        #expect(problems[0].contains("to 3 users: DeviceTokenNotForTopic."))
+        #expect(problems[1].contains("to at least 20 users: Unregistered. Their devices are kept"))
+    }
+
     @Test("health says nothing if the next run removes the devices")
     func goneBesideAcceptances() throws {
         let world = try World()
@@ -334,9 +384,11 @@ extension World {
     }
 
     /// The problem that a push service refuses pushes, if `health` reports it.
-    fileprivate func refused() throws -> JSONObject? {
+    fileprivate func refused() throws -> JSONObject? { try allRefused().first }
+
+    fileprivate func allRefused() throws -> [JSONObject] {
         let problems = try health().json?.object?["problems"]?.array ?? []
-        return problems.compactMap(\.object).first { $0["problem"] == "pushes refused" }
+        return problems.compactMap(\.object).filter { $0["problem"] == "pushes refused" }
     }
 
     private var store: State {

@@ -120,8 +120,8 @@ import Unix
         let moment = Timestamp(milliseconds: 1000)
         func refuse(_ users: Set<UserID>, under settings: String) throws -> Int? {
             try state.recordRefusals(
-                [.init("DeviceTokenNotForTopic", to: users, first: moment)], by: "apns",
-                under: settings)
+                State.SeenRefusals("DeviceTokenNotForTopic", to: users, first: moment),
+                by: "apns", under: settings)
             return try state.refusals(by: "apns", under: settings)?.users
         }
         let users = try ["ann", "bob", "cy"].map { try #require(UserID($0)) }
@@ -133,25 +133,66 @@ import Unix
         #expect(
             try state.eraseTraces(of: users[0], [], at: Scratch.time, report: { _ in }).files == 1)
         #expect(try state.refusals(by: "apns", under: "b")?.users == 0)
-        try state.recordRefusals([], by: "apns", under: "b", isForgetting: true)
+        try state.recordRefusals(nil, by: "apns", under: "b") { _ in true }
         #expect(try state.refusals().isEmpty)
     }
 
-    @Test("that other users' pushes are accepted is known until the refusals are forgotten")
-    func refusalsBesideAcceptances() throws {
+    @Test("refusals since the last acceptance and those to kept devices are told apart")
+    func refusalsBesideKeptDevices() throws {
         let state = try state([("TURNSTONE_STATE", folder.path)])
-        let moment = Timestamp(milliseconds: 1000)
-        let users = try Set(["ann", "bob", "cy"].map { try #require(UserID($0)) })
-        for (isAccepting, known) in [(false, false), (true, true), (false, true)] {
-            try state.recordRefusals(
-                [.init("Unregistered", to: users, first: moment, acceptsOthers: isAccepting)],
-                by: "apns", under: "a")
-            #expect(try state.refusals().map(\.acceptsOthers) == [known])
+        func seen(_ reason: String, _ names: [String], _ first: Int64) throws
+            -> State.SeenRefusals
+        {
+            State.SeenRefusals(
+                reason, to: try Set(names.map { try #require(UserID($0)) }),
+                first: Timestamp(milliseconds: first), in: [.production])
+        }
+        func known() throws -> [String] {
+            try state.refusals().map {
+                "\($0.reason) \($0.users) \($0.since.milliseconds) \($0.areKept)"
+            }
         }
         try state.recordRefusals(
-            [.init("Unregistered", to: users, first: moment)], by: "apns", under: "a",
-            isForgetting: true)
-        #expect(try state.refusals().map(\.acceptsOthers) == [false])
+            nil, keeping: seen("Unregistered", ["ann", "bob", "cy"], 1000), by: "apns", under: "a")
+        try state.recordRefusals(seen("BadTopic", ["dan"], 2000), by: "apns", under: "a")
+        #expect(try known() == ["BadTopic 1 2000 false", "Unregistered 3 1000 true"])
+        #expect(try state.refusals(by: "apns", under: "a")?.users == 1)
+        // The reasons are those of the last report.
+        try state.recordRefusals(
+            seen("BadTopic", ["eve"], 3000), keeping: seen("BadDeviceToken", ["ann"], 3000),
+            by: "apns", under: "a")
+        #expect(try known() == ["BadTopic 2 2000 false", "BadDeviceToken 3 1000 true"])
+        try state.recordRefusals(nil, by: "apns", under: "a") { !$0.areKept }
+        #expect(try known() == ["BadDeviceToken 3 1000 true"])
+        #expect(try state.refusals(by: "apns", under: "a") == nil)
+        let user = try #require(UserID("ann"))
+        #expect(
+            try state.eraseTraces(of: user, [], at: Scratch.time, report: { _ in }).files == 1)
+        #expect(try known() == ["BadDeviceToken 2 1000 true"])
+        // Other settings end both.
+        try state.recordRefusals(seen("BadTopic", ["eve"], 4000), by: "apns", under: "b")
+        #expect(try known() == ["BadTopic 1 4000 false"])
+    }
+
+    @Test("the document of an earlier version, which had one entry for both, is read")
+    func formerRefusals() throws {
+        let state = try state([("TURNSTONE_STATE", folder.path)])
+        func entry(_ more: String) -> String {
+            #"{"reason":"Unregistered","since":1000,"settings":"a","users":["1","2","3"]\#(more)}"#
+        }
+        try folder.write(
+            #"{"version":1,"revision":1,"refusing":{"apns":"#
+                + entry(#","accepts_others":true"#) + #","fcm":"# + entry("") + "}}",
+            to: "delivery.json")
+        #expect(try state.refusals().map(\.areKept) == [true, false])
+        #expect(try state.refusals(by: "apns", under: "a") == nil)
+        let user = try #require(UserID("ann"))
+        try state.recordRefusals(
+            State.SeenRefusals("BadTopic", to: [user], first: Timestamp(milliseconds: 2000)),
+            by: "apns", under: "a")
+        let refusals = try state.refusals().sorted { $0.users < $1.users }
+        #expect(refusals.map(\.reason) == ["BadTopic", "Unregistered", "Unregistered"])
+        #expect(refusals.filter(\.areKept).map(\.service) == ["apns"])
     }
 
     /// `deliver` reports once a minute what it has seen since it began.
@@ -159,21 +200,21 @@ import Unix
     func refusalsAfterAcceptances() throws {
         let state = try state([("TURNSTONE_STATE", folder.path)])
         let users = try Set(["ann", "bob", "cy"].map { try #require(UserID($0)) })
-        func report() throws {
-            let reasons: [(String, Int64)] = [("BadDeviceToken", 3000), ("Unregistered", 2000)]
-            let seen = reasons.map { (reason, first) in
-                State.SeenRefusals(
-                    reason, to: users, first: Timestamp(milliseconds: first), acceptsOthers: true)
-            }
-            try state.recordRefusals(seen, by: "apns", under: "a", isForgetting: true)
+        func report(_ first: Int64, isOver: Bool) throws {
+            let kept = State.SeenRefusals(
+                "Unregistered", to: users, first: Timestamp(milliseconds: first),
+                in: [.production])
+            try state.recordRefusals(nil, keeping: kept, by: "apns", under: "a") { _ in isOver }
         }
-        try state.recordRefusals(
-            [.init("Unregistered", to: users, first: Timestamp(milliseconds: 1000))],
-            by: "apns", under: "a")
-        try report()
+        try report(1000, isOver: true)
+        try report(2000, isOver: false)
+        #expect(try state.refusals().map(\.since) == [Timestamp(milliseconds: 1000)])
+        #expect(try state.refusals().map(\.environments) == [[.production]])
+        try report(2000, isOver: true)
         #expect(try state.refusals().map(\.since) == [Timestamp(milliseconds: 2000)])
         let written = folder.read("delivery.json")
-        try report()
+        try report(2000, isOver: true)
+        try report(3000, isOver: false)
         #expect(folder.read("delivery.json") == written)
     }
 
@@ -186,11 +227,9 @@ import Unix
                     let user = try #require(UserID(number == 0 ? "user \(index)" : "gone"))
                     try patiently {
                         try state.recordRefusals(
-                            [
-                                .init(
-                                    "BadTopic", to: [user],
-                                    first: Timestamp(milliseconds: 1000))
-                            ], by: "apns", under: "a")
+                            State.SeenRefusals(
+                                "BadTopic", to: [user], first: Timestamp(milliseconds: 1000)),
+                            by: "apns", under: "a")
                     }
                     guard number == 1 else { continue }
                     _ = try patiently {
@@ -199,7 +238,7 @@ import Unix
                 }
             }
             #expect(try state.refusals(by: "apns", under: "a")?.users == 19)
-            try state.recordRefusals([], by: "apns", under: "a", isForgetting: true)
+            try state.recordRefusals(nil, by: "apns", under: "a") { _ in true }
         }
     }
 
