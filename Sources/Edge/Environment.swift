@@ -12,19 +12,21 @@ package enum Environment {
         where !name.utf8.starts(with: "HTTP_".utf8) && !name.utf8.starts(with: "Http_".utf8) {
             variables.offer(name, value)
         }
-        let named = try variables.path("TURNSTONE_CONFIG")
+        let variable = "TURNSTONE_CONFIG"
+        let named = try variables.path(variable)
         let path = named ?? "/etc/turnstone/turnstone.env"
         variables.file = path
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
-            throw .misconfigured(
-                "unable to read \(path) (TURNSTONE_CONFIG): \(error.reasonForFile)")
+            if let named { try variables.checkIsNoKey(named, in: variable) }
+            throw .misconfigured("unable to read \(path) (\(variable)): \(error.reasonForFile)")
         }
         if let bytes {
             variables.offer(environmentFile: String(decoding: bytes, as: UTF8.self))
             if let sentence = variables.malformedLine { Log().warning(sentence) }
-        } else if named != nil {
-            throw .misconfigured("unable to read \(path) (TURNSTONE_CONFIG): it does not exist")
+        } else if let named {
+            try variables.checkIsNoKey(named, in: variable)
+            throw .misconfigured("unable to read \(path) (\(variable)): it does not exist")
         }
         for sentence in variables.misspellings { Log().warning(sentence) }
         do throws(Failure) { try variables.checkLogFormat() } catch {

@@ -10,12 +10,17 @@ extension Variables {
         return text
     }
 
-    /// Throws if a path looks like a key: call it before a failure to read the path, whose sentence would
-    /// repeat the key. A path may look like one, so the file is tried first.
+    /// Throws if a path looks like a key, or like settings with one: call it before a failure to read the path,
+    /// whose sentence would repeat the key. A path may look like one, so the file is tried first.
     @export(interface)
     package func checkIsNoKey(_ path: String, in name: String) throws(Failure) {
-        guard looksLikeKey(path) else { return }
-        throw noPath(name, "its value looks like a key, and no file of that name can be read")
+        if looksLikeKey(path) {
+            throw noPath(name, "its value looks like a key, and no file of that name can be read")
+        }
+        if looksLikeSettings(path) {
+            throw noPath(
+                name, "its value looks like NAME=value, and no file of that name can be read")
+        }
     }
 
     private func noPath(_ name: String, _ fault: String) -> Failure {
@@ -51,6 +56,40 @@ private func looksLikeKey(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     return bytes.count >= 32 && bytes.first != UInt8(ascii: "/")
         && bytes.allSatisfy(isKeyByte)
+}
+
+/// Whether a text may be from a configuration file, such as `MASTER_API_KEY=…`: a name stands before an `=`. An
+/// absolute path is none.
+private func looksLikeSettings(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard bytes.first != UInt8(ascii: "/") else { return false }
+    return bytes.indices.contains { place in
+        guard bytes[place] == UInt8(ascii: "="),
+            let end = bytes[..<place].lastIndex(where: { $0 != UInt8(ascii: " ") }),
+            isNameByte(bytes[end])
+        else { return false }
+        guard let before = bytes[...end].lastIndex(where: { !isNameByte($0) }) else { return true }
+        return startsName(bytes[before])
+    }
+}
+
+private func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
+        true
+    default: false
+    }
+}
+
+/// Whether a name may stand after a byte.
+private func startsName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: " "), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: ";"),
+        UInt8(ascii: "#"):
+        true
+    default: false
+    }
 }
 
 private func isKeyByte(_ byte: UInt8) -> Bool {

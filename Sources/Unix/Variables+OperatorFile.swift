@@ -5,7 +5,7 @@ extension Variables {
     ///
     /// - Parameter advice: what the sentence says after the name of a file that is not there.
     /// - Throws: misconfigured, with the names of the variable and the file, and without the value if it is
-    ///   no path, but a key.
+    ///   no path, but a key or a setting.
     @export(interface)
     package func operatorFile(
         _ name: String, ifMissing advice: String = ""

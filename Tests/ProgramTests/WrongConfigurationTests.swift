@@ -106,6 +106,24 @@ import Turnstone
             sentence == "unable to read /nowhere/x.env (TURNSTONE_CONFIG): it does not exist")
     }
 
+    /// The second is the content of a key's file.
+    @Test(
+        "settings in the place of the configuration file's path are not repeated",
+        arguments: [
+            ("MASTER_API_KEY=sesame", "looks like NAME=value"),
+            ("sesame\(String(repeating: "0", count: 64))", "looks like a key"),
+        ])
+    func contentAsPath(value: String, words: String) throws {
+        for program in Self.everybody {
+            let installation = try Endpoint.installation(environment: ["TURNSTONE_CONFIG": value])
+            let sentence = try sentence(of: program, in: installation)
+            #expect(
+                sentence.hasPrefix("unable to use TURNSTONE_CONFIG (environment): its value "),
+                "\(program): \(sentence)")
+            #expect(sentence.contains(words) && !sentence.contains("sesame"), "\(sentence)")
+        }
+    }
+
     /// Runs the program as a host would, and returns its complaint.
     private func sentence(of program: String, in installation: Installation) throws -> String {
         guard let endpoint = Endpoint.all.first(where: { $0.program == program }) else {

@@ -124,6 +124,27 @@ import Turnstone
         #expect(!failure.sentence.contains(value))
     }
 
+    @Test(
+        "what looks like settings is that only if no file of that name can be read",
+        arguments: [
+            ("MASTER_API_KEY=sesame", true), ("MASTER_API_KEY = sesame", true),
+            ("export JWT_SECRET='open sesame'", true), ("\"JWT_SECRET=sesame\"", true),
+            ("# the key: MASTER_API_KEY=sesame", true), ("TURNSTONE_STATE=/sesame", true),
+            ("turnstone.env MASTER_API_KEY=sesame", true), ("a=b.env", true),
+            ("/etc/turnstone/a=b.env", false), ("files/a=b.env", false), ("turnstone.env", false),
+            ("=a", false), ("a-b=c", false), ("", false),
+        ])
+    func settings(value: String, areSome: Bool) throws {
+        var variables = Variables()
+        variables.offer("A_PATH", value)
+        guard areSome else { return try variables.checkIsNoKey(value, in: "A_PATH") }
+        let failure = try #require(throws: Failure.self) {
+            try variables.checkIsNoKey(value, in: "A_PATH")
+        }
+        #expect(failure.sentence.contains("looks like NAME=value"))
+        #expect(!failure.sentence.contains("sesame"))
+    }
+
     @Test("a wrong variable is named with the one place where it is set")
     func place() {
         var variables = Variables()
