@@ -83,11 +83,15 @@ import Unix
     func another() throws {
         try accept(2100, for: "42")
         let intake = try scratch.intake()
-        for file in try intake.all(in: .normal) { #expect(intake.moveToBacklog(file)) }
+        for file in try intake.all(in: .normal) {
+            _ = intake.hasInBacklog(before: file)
+            #expect(intake.moveToBacklog(file))
+        }
         var next: SpoolFile?
         while next == nil { next = try intake.next(in: .backlog) }
         try accept(1, for: "43")
         let first = try #require(try intake.next(in: .normal))
+        #expect(!intake.hasInBacklog(before: first))
         #expect(intake.moveToBacklog(first))
         sleep(for: .milliseconds(60))
         let found = try (0..<4).map { _ in try intake.next(in: .backlog)?.notification.user?.text }
