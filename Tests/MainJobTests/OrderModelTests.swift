@@ -69,7 +69,7 @@ import Unix
         case 0: try world.simulator.perform(["do": "tls-fault", "kind": "close", "count": 1])
         case 1:
             let count = Int64(1 + random.one(in: 400))
-            try world.simulator.perform(["do": "goaway", "after": .integer(count), "each": true])
+            try world.simulator.perform(["do": "goaway", "after": .integer(count)])
         default: break
         }
     }
