@@ -11,15 +11,16 @@ package struct CheckScript {
     package let isComplete: Bool
     package let output: String
 
-    /// Runs a script to its end, or takes the report of one that `infra/test` has run alone, before the tests. Each
-    /// starts servers, and some a browser, so only two run at the same time.
+    /// Runs a script to its end, or takes the report of one that `infra/test` has run before the tests. Each starts
+    /// servers, and some a browser, so only two run at the same time.
     ///
     /// - Parameter input: the script's standard input.
     package init(
         running name: String, _ arguments: [String] = [], input: String = ""
     ) async throws {
+        let report = ([name] + arguments).joined(separator: " ")
         if let folder = ProcessInfo.processInfo.environment["TURNSTONE_REPORTS"],
-            let report = FileManager.default.contents(atPath: "\(folder)/\(name)")
+            let report = FileManager.default.contents(atPath: "\(folder)/\(report)")
         {
             self.init(output: String(decoding: report, as: UTF8.self))
             return
