@@ -208,8 +208,8 @@ struct CleanUp {
         }
     }
 
-    /// Records for `health` to which users pushes were refused and whose devices were kept, and ends the record of
-    /// what an acceptance has ended. If this fails, another run does it.
+    /// Records for `health` to which users pushes were refused and whose devices were kept, and removes what is
+    /// over by now. If this fails, another run does it.
     ///
     /// - Parameter isLast: whether it is the run's last report.
     private mutating func recordRefusals(isLast: Bool = false) {
@@ -258,8 +258,10 @@ struct CleanUp {
 
     /// The refusals since a push was last accepted, if they show more than that some devices are kept.
     private mutating func refusalsSinceAcceptance(isLast: Bool) -> State.SeenRefusals? {
-        guard isRefusedByAll || isLast && keptFaults.isEmpty else { return nil }
-        return faults?.seen
+        guard var seen = faults?.seen else { return nil }
+        if isRefusedByAll { return seen }
+        for failed in kept.values { seen.users.subtract(failed.users) }
+        return isLast && !seen.users.isEmpty ? seen : nil
     }
 
     /// How many users' devices were refused, in this run or in earlier ones.

@@ -197,6 +197,8 @@ package final class Drainer: RunPart {
         let isLeft = try run.spools.moveFormer(of: spool.service, at: now) {
             [log] in log.failure($0)
         }
+        guard let isLeft else { return }
+        intake.forgetBacklog()
         if isLeft { nextMove = .now + .minutes(1) }
     }
 

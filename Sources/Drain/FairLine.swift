@@ -22,6 +22,14 @@ struct FairLine {
         } ?? false
     }
 
+    /// Whether a younger push to the same device waits here.
+    func hasYounger(than entry: PushQueue.Entry) -> Bool {
+        let line = lines[entry.job.file.recipient(of: entry.delivery)]
+        return line?.contains {
+            $0.delivery.aim == entry.delivery.aim && Self.isOlder(entry, $0)
+        } ?? false
+    }
+
     private static func isOlder(_ entry: PushQueue.Entry, _ other: PushQueue.Entry) -> Bool {
         (entry.job.rank, entry.delivery.number) < (other.job.rank, other.delivery.number)
     }

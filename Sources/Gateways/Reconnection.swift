@@ -7,6 +7,7 @@ package struct Reconnection {
     package private(set) var nextAttempt = Instant.first
     package private(set) var reason = ""
     private var failures = 0
+    private var lastFailure: Instant?
     private var hadAnswer = false
     /// When the server ended a connection without an answer, if that was since the last answer.
     private var sentAway: Instant?
@@ -18,6 +19,7 @@ package struct Reconnection {
 
     package mutating func didSucceed() {
         failures = 0
+        lastFailure = nil
         hadAnswer = true
         sentAway = nil
     }
@@ -42,6 +44,8 @@ package struct Reconnection {
     package mutating func didEndUnanswered(
         _ reason: String, isSentAway: Bool, opened: Instant = .last, now: Instant
     ) {
+        // Those that were open together count once.
+        if let lastFailure, opened <= lastFailure { return }
         guard isSentAway, !isFailing, sentAway.map({ opened <= $0 }) ?? true else {
             return didFail(reason, now: now)
         }
@@ -66,5 +70,6 @@ package struct Reconnection {
         self.reason = reason
         nextAttempt = now + .seconds(min(60, 1 << Int64(min(failures, 6))))
         failures += 1
+        lastFailure = now
     }
 }

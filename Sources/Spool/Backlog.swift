@@ -13,8 +13,9 @@ struct Backlog {
     /// Whether one was moved there since its folder was last read to the end.
     private var hasGrown = true
 
-    /// The most names that are read of what is left.
+    /// The most names that are read of what is left, and the most files of these that are opened at once.
     private static let most = 32_768
+    private static let mostOpened = 100
 
     init(_ spool: Spool) {
         folder = spool.ready(.backlog)
@@ -27,28 +28,27 @@ struct Backlog {
         } catch {}  // what cannot be listed is not sent, either
     }
 
-    /// Whether it has an older notification to the same user, of the same lane.
+    /// Whether it has an older notification to the same user, of the same lane. It may also say so if it has very
+    /// many of another lane.
     mutating func hasOlder(than file: SpoolFile) -> Bool {
         guard file.notification.isGrouped else { return false }
         let group = groupOfFile(file.notification.id)
-        while !isKnown(group, in: file.lane), let name = left[group]?.popFirst() {
+        for _ in 0..<Self.mostOpened {
+            if isKnown(group, in: file.lane) { return true }
+            guard let name = left[group]?.popFirst() else { return false }
             do throws(Failure) {
                 if let old = try SpoolFile.open("\(folder)/\(name)") { count(old) }
             } catch {}  // whoever takes it sees to its damage
         }
-        return isKnown(group, in: file.lane)
+        return true
     }
 
     private func isKnown(_ group: Int, in lane: Lane) -> Bool { counts[lane]?[group] != nil }
 
     /// Records that a notification was moved there.
-    ///
-    /// - Returns: whether it is the only one of its group and lane that is known.
-    mutating func add(_ file: SpoolFile) -> Bool {
+    mutating func add(_ file: SpoolFile) {
         hasGrown = true
-        let isFirst = !isKnown(groupOfFile(file.notification.id), in: file.lane)
         count(file)
-        return isFirst
     }
 
     private mutating func count(_ file: SpoolFile) {

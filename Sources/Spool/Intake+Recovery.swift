@@ -9,8 +9,8 @@ extension Intake {
         held = [:]
         recovered = [:]
         stuck = [:]
-        // Another drainer may have moved some there since this one was last elected.
-        backlog = nil
+        // Another drainer may have been at work since this one was last elected.
+        forgetBacklog()
         self.now = now
         let known = try checkpoint.read()
         // Listed once, because the receipts may name very many finished notifications.

@@ -54,8 +54,6 @@ package final class Intake {
     private var movingSince: Instant?
     /// What is in the backlog, if that is known.
     var backlog: Backlog?
-    /// Whether a user's first notification was moved there since it was last listed.
-    private var hasNewInBacklog = false
 
     /// Call ``recover(at:)`` before anything else.
     @export(interface)
@@ -76,7 +74,7 @@ package final class Intake {
     /// after which it starts again.
     @export(interface)
     package func next(in lane: Lane) throws(Failure) -> SpoolFile? {
-        guard let list = lists.first(where: { $0.lane == lane })?.list else { return nil }
+        guard let list = list(of: lane) else { return nil }
         listAgainIfMoving()
         while true {
             guard let name = try name(in: spool.ready(lane), list.next) else {
@@ -94,16 +92,19 @@ package final class Intake {
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
         guard move(file, to: .backlog) else { return false }
         movingSince = movingSince ?? Instant.now
-        if backlog?.add(file) == true { hasNewInBacklog = true }
+        backlog?.add(file)
+        list(of: .backlog)?.add("\(file.notification.id).jsonl")
         return true
     }
 
     /// Whether the backlog may have an older notification to the same user, which must not be overtaken.
     package func hasInBacklog(before file: SpoolFile) -> Bool {
-        var known = backlog ?? Backlog(spool)
-        defer { backlog = known }
-        return known.hasOlder(than: file)
+        if backlog == nil { backlog = Backlog(spool) }
+        return backlog?.hasOlder(than: file) ?? false
     }
+
+    /// Forgets what is in the backlog: somebody else has moved notifications there.
+    package func forgetBacklog() { backlog = nil }
 
     /// Moves a notification to a lane's folder, to be taken from there.
     ///
@@ -121,19 +122,14 @@ package final class Intake {
         return true
     }
 
+    private func list(of lane: Lane) -> NameList? { lists.first { $0.lane == lane }?.list }
+
     /// Lists the lanes again every 50 ms while notifications are moved to the backlog, to find other users'
-    /// new ones; the backlog itself only if another user has some there now.
+    /// new ones.
     private func listAgainIfMoving() {
         guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil
-        for (lane, list) in lists {
-            switch lane {
-            case .urgent, .normal: list.restart()
-            case .backlog: if hasNewInBacklog { list.restart() }
-            case .bulk, .throttled: break
-            }
-        }
-        hasNewInBacklog = false
+        for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }
     }
 
     /// Begins a turn of the drainer's loop: notifications may have been moved since the last one.

@@ -24,6 +24,11 @@ final class NameList {
     private var cut: Set<Int> = []
     /// Whether no name of this listing has been read yet.
     private var isAtStart = true
+    /// Whether the last reading came to the folder's end, and the groups of which it left out names.
+    private var isComplete = false
+    private var leftOut: Set<Int> = []
+    /// Whether all names are one group.
+    private var isMerged = false
 
     /// The most names of several groups that are taken in the order of their files.
     private static let mostOrdered = 256
@@ -67,12 +72,16 @@ final class NameList {
         var read = 0
         let isWhole = isAtStart
         isAtStart = false
+        isComplete = false
+        isMerged = false
         while count < Self.most, read < Self.mostRead {
             guard let name = try list.next() else {
                 if isWhole, cut.isEmpty, count <= Self.mostOrdered { mergeGroups() }
                 for group in cut { keepOldest(of: group) }
                 isAtEnd = cut.isEmpty
                 isLimited = false
+                isComplete = true
+                leftOut = cut
                 cut = []
                 return
             }
@@ -105,6 +114,27 @@ final class NameList {
         guard turns.count > 1 else { return }
         groups = [0: groups.values.flatMap { $0 }]
         (turns, turn, unordered) = ([0], 0, [0])
+        isMerged = true
+    }
+
+    /// Adds the name of a file that was moved to the folder since that was read. Otherwise it would wait for the
+    /// next reading, behind all names that are in memory.
+    func add(_ name: String) {
+        let group = isMerged ? 0 : groupOfFile(name)
+        // It must not overtake its group's older files, which may be those that are not in memory.
+        guard isComplete, count > 0, !leftOut.contains(group) else { return }
+        let file = File(name: name, written: Moment(ofFile: "\(folder)/\(name)"))
+        count += 1
+        let place = place(of: file, among: groups[group] ?? [])
+        if groups[group] == nil { turns.append(group) }
+        // The time of a group's only file may not be known.
+        if groups[group]?.count == 1 { unordered.insert(group) }
+        groups[group, default: []].insert(file, at: place)
+    }
+
+    /// Files that are as old have their turn before it. Any place will do if they are in no order yet.
+    private func place(of file: File, among others: [File]) -> Int {
+        others.firstIndex { !$0.isYounger(than: file) } ?? others.count
     }
 
     /// Makes the last of a group's files the one whose notification was accepted first, so that a user gets
@@ -133,10 +163,7 @@ final class NameList {
         for place in files.indices where files[place].written == nil {
             files[place].written = Moment(ofFile: "\(folder)/\(files[place].name)")
         }
-        return files.sorted {
-            let (first, second) = ($0.written ?? .never, $1.written ?? .never)
-            return (first.seconds, first.nanoseconds) > (second.seconds, second.nanoseconds)
-        }
+        return files.sorted { $0.isYounger(than: $1) }
     }
 
     private struct File {
@@ -145,6 +172,11 @@ final class NameList {
         var written: Moment?
         /// Whether it has its place among those that were written at the same moment.
         var isPlaced = false
+
+        func isYounger(than other: File) -> Bool {
+            let (own, other) = (written ?? .never, other.written ?? .never)
+            return (own.seconds, own.nanoseconds) > (other.seconds, other.nanoseconds)
+        }
     }
 
     private struct Moment: Equatable {

@@ -43,8 +43,8 @@ extension Spools {
     @export(interface)
     package func moveFormer(
         of service: PushService, at now: Timestamp, report: @escaping (Failure) -> Void
-    ) throws(Failure) -> Bool {
-        guard try hasFormerWork(of: service) else { return false }
+    ) throws(Failure) -> Bool? {
+        guard try hasFormerWork(of: service) else { return nil }
         let lock = try systemCalls(
             FileDescriptor.open("\(folder)/\(service.rawValue).moving", .update))
         guard try systemCalls(lock.lock(patience: .minutes(1))) else {
@@ -54,7 +54,7 @@ extension Spools {
                 cause: FailureCause.busy)
         }
         defer { lock.unlock() }
-        guard try hasFormerWork(of: service) else { return false }
+        guard try hasFormerWork(of: service) else { return nil }
         let elections = Elections()
         defer { elections.end() }
         try stopDrainers(of: { () throws(Failure) in try former(of: service) }, into: elections)

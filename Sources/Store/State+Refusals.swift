@@ -3,8 +3,8 @@ import Documents
 import Turnstone
 
 extension State {
-    /// Refusals by a service that refused pushes to many users, and that has accepted none since or to others
-    /// only. The settings are probably wrong.
+    /// Refusals by a service that refused pushes to many users. It has accepted none since then, or only pushes
+    /// to others. The settings are probably wrong.
     package struct ServiceRefusals: Equatable {
         package let service: String
         /// Whether the users' devices are kept, while the service accepts pushes to others. A service may have
@@ -56,8 +56,12 @@ extension State {
     }
 
     private func refusals(in content: JSONObject) -> [ServiceRefusals] {
-        refusals(in: content["refusing"], areKept: false)
-            + refusals(in: content["keeping"], areKept: true)
+        let kept = refusals(in: content["keeping"], areKept: true)
+        let others = refusals(in: content["refusing"], areKept: false).filter { others in
+            // A drainer of an earlier version may run beside those of today.
+            !others.areKept || !kept.contains { $0.service == others.service }
+        }
+        return others + kept
     }
 
     private func refusals(in member: JSONValue?, areKept: Bool) -> [ServiceRefusals] {

@@ -58,11 +58,9 @@ private func looksLikeKey(_ text: String) -> Bool {
         && bytes.allSatisfy(isKeyByte)
 }
 
-/// Whether a text may be from a configuration file, such as `MASTER_API_KEY=…`: a name stands before an `=`. An
-/// absolute path is none.
+/// Whether a text may be from a configuration file, such as `MASTER_API_KEY=…`: a name stands before an `=`.
 private func looksLikeSettings(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    guard bytes.first != UInt8(ascii: "/") else { return false }
     return bytes.indices.contains { place in
         guard bytes[place] == UInt8(ascii: "="),
             let end = bytes[..<place].lastIndex(where: { $0 != UInt8(ascii: " ") }),

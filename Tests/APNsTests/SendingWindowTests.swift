@@ -91,6 +91,10 @@ import Turnstone
                 "GOAWAY", isSentAway: true, opened: start + .seconds(Int64(opened)), now: start)
             #expect(retry.isFailing == isFailing)
         }
+        // So do those of the next round, which is one failure.
+        retry.didEndUnanswered(
+            "GOAWAY", isSentAway: true, opened: start + .seconds(-1), now: start)
+        #expect(retry.nextAttempt == start + .seconds(1))
         // A server that could not be reached before has no such credit.
         retry = Reconnection()
         retry.didFail("ECONNREFUSED", now: start)

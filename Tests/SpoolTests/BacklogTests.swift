@@ -79,22 +79,43 @@ import Unix
         #expect(intake.hasInBacklog(before: try #require(try intake.next(in: .normal))))
     }
 
-    @Test("another user's first notification there is found among those of one who has thousands")
+    @Test("another user's notifications there are found among those of one who has thousands")
     func another() throws {
         try accept(2100, for: "42")
         let intake = try scratch.intake()
-        for file in try intake.all(in: .normal) {
-            _ = intake.hasInBacklog(before: file)
-            #expect(intake.moveToBacklog(file))
+        for file in try intake.all(in: .normal) { try move(file, in: intake) }
+        #expect(try intake.next(in: .backlog)?.notification.user?.text == "42")
+        // The second one comes while the first one is in hand.
+        for _ in 0..<2 {
+            try accept(1, for: "43")
+            try move(try #require(try intake.next(in: .normal)), in: intake)
+            let next = try (0..<4).map { _ in try intake.next(in: .backlog)?.notification.user }
+            #expect(next.contains { $0?.text == "43" })
         }
-        var next: SpoolFile?
-        while next == nil { next = try intake.next(in: .backlog) }
-        try accept(1, for: "43")
-        let first = try #require(try intake.next(in: .normal))
-        #expect(!intake.hasInBacklog(before: first))
-        #expect(intake.moveToBacklog(first))
-        sleep(for: .milliseconds(60))
-        let found = try (0..<4).map { _ in try intake.next(in: .backlog)?.notification.user?.text }
-        #expect(found.contains("43"))
+    }
+
+    @Test("a user's notifications that are moved there one by one are taken in their order")
+    func inOrder() throws {
+        let intake = try scratch.intake()
+        var ids: [String] = []
+        var taken: [String] = []
+        for round in 0..<30 {
+            try accept(round == 0 ? 5 : 1, for: "42")
+            for file in try intake.all(in: .normal) {
+                ids.append(file.notification.id)
+                try move(file, in: intake)
+            }
+            if round % 2 == 0, let file = try intake.next(in: .backlog) {
+                taken.append(file.notification.id)
+            }
+        }
+        taken += try intake.all(in: .backlog).map { $0.notification.id }
+        #expect(taken == ids)
+    }
+
+    /// Moves a notification there as a drainer does.
+    private func move(_ file: SpoolFile, in intake: Intake) throws {
+        _ = intake.hasInBacklog(before: file)
+        #expect(intake.moveToBacklog(file))
     }
 }

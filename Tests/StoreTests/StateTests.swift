@@ -193,6 +193,12 @@ import Unix
         let refusals = try state.refusals().sorted { $0.users < $1.users }
         #expect(refusals.map(\.reason) == ["BadTopic", "Unregistered", "Unregistered"])
         #expect(refusals.filter(\.areKept).map(\.service) == ["apns"])
+        // It writes its entry beside that of today's programs.
+        try folder.write(
+            #"{"version":1,"revision":2,"refusing":{"apns":"#
+                + entry(#","accepts_others":true"#) + #"},"keeping":{"apns":"# + entry("") + "}}",
+            to: "delivery.json")
+        #expect(try state.refusals().map(\.areKept) == [true])
     }
 
     /// `deliver` reports once a minute what it has seen since it began.

@@ -130,7 +130,8 @@ import Turnstone
             ("MASTER_API_KEY=sesame", true), ("MASTER_API_KEY = sesame", true),
             ("export JWT_SECRET='open sesame'", true), ("\"JWT_SECRET=sesame\"", true),
             ("# the key: MASTER_API_KEY=sesame", true), ("TURNSTONE_STATE=/sesame", true),
-            ("turnstone.env MASTER_API_KEY=sesame", true), ("a=b.env", true),
+            ("turnstone.env MASTER_API_KEY=sesame", true),
+            ("/etc/turnstone/turnstone.env MASTER_API_KEY=sesame", true), ("a=b.env", true),
             ("/etc/turnstone/a=b.env", false), ("files/a=b.env", false), ("turnstone.env", false),
             ("=a", false), ("a-b=c", false), ("", false),
         ])

@@ -117,7 +117,8 @@ struct Overview {
                     "since": .string(CalendarDate(failure.since).text),
                 ]
             }
-            if let refused = refusals.first(where: { $0.service == name }) {
+            let own = refusals.filter { $0.service == name }
+            if let refused = own.max(by: { $0.users < $1.users }) {
                 queue["refusing"] = [
                     "reason": .string(refused.reason),
                     "since": .string(CalendarDate(refused.since).text),
