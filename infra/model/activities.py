@@ -200,13 +200,16 @@ class Activities:
         self.end_old(user, now)
         return {200}
 
-    def unlisten(self, step, again=False):
+    def unlisten(self, step, status, group, again=False):
         listener = self.holder(step["token"])
         if listener is None or listener.user != step["user"]:
             is_rival = listener is not None and step["user"] in listener.rivals
             if is_rival:
                 listener.doubtful = True
             return {200, 403, 404} if again or is_rival else {403, 404}
+        if status in (403, 404) and listener.doubtful and listener.group == group:
+            # It was registered at the same time, perhaps afterwards.
+            return {200, 403, 404}
         self.listeners.remove(listener)
         self.left.add((listener.user, listener.token))
         return {200, 403, 404} if listener.doubtful or again else {200}

@@ -229,7 +229,7 @@ class History:
             case "listen":
                 return world.activities.listen(step, result.status, world.now, world.group)
             case "unlisten":
-                return world.activities.unlisten(step, again)
+                return world.activities.unlisten(step, result.status, world.group, again)
             case "activity":
                 return world.activities.call(step, result.status, (result.body or {}).get("state"), world.now, world.group, again)
             case "badge":
