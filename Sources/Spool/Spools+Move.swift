@@ -38,7 +38,7 @@ extension Spools {
     /// process does so, and asks drainers of former queues to end.
     ///
     /// - Parameter report: called with the failure of each file that cannot be moved.
-    /// - Returns: whether something is left, which cannot be moved now.
+    /// - Returns: whether something is left, which cannot be moved now; `nil` if nothing was to be moved.
     /// - Throws: later, if a drainer of a former queue has not ended after 8 s.
     @export(interface)
     package func moveFormer(
@@ -54,7 +54,7 @@ extension Spools {
                 cause: FailureCause.busy)
         }
         defer { lock.unlock() }
-        guard try hasFormerWork(of: service) else { return nil }
+        guard try hasFormerWork(of: service) else { return false }
         let elections = Elections()
         defer { elections.end() }
         try stopDrainers(of: { () throws(Failure) in try former(of: service) }, into: elections)

@@ -50,7 +50,7 @@ import Unix
             let isLeft = try spools.moveFormer(of: service, at: now) {
                 Issue.record("\($0.sentence)")
             }
-            #expect(!isLeft)
+            #expect(isLeft != true)
         }
     }
 
