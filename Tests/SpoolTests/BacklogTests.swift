@@ -88,7 +88,7 @@ import Unix
         // The second one comes while the first one is in hand.
         for _ in 0..<2 {
             try accept(1, for: "43")
-            try move(try #require(try intake.next(in: .normal)), in: intake)
+            for file in try intake.all(in: .normal) { try move(file, in: intake) }
             let next = try (0..<4).map { _ in try intake.next(in: .backlog)?.notification.user }
             #expect(next.contains { $0?.text == "43" })
         }
