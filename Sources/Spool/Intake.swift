@@ -49,7 +49,7 @@ package final class Intake {
     private var lists: [(lane: Lane, list: NameList)] = []
     /// The due folders of `waiting/` that were not read to the end, and the list of the first one.
     private var due: [WaitingFolder]?
-    private var dueList: FolderList?
+    private var dueList: NameList?
     /// When the first notification was moved to the backlog since the lanes were last listed.
     private var movingSince: Instant?
     /// What is in the backlog, if that is known.
@@ -149,7 +149,7 @@ package final class Intake {
         }
         while let first = folders.first {
             let folder = "\(spool.waiting)/\(first.name)"
-            let list = dueList ?? FolderList(folder)
+            let list = dueList ?? NameList(folder)
             while let name = try name(in: folder, list.next) {
                 guard let file = try take(folder, name) else { continue }
                 due = folders

@@ -229,8 +229,13 @@ final class QueueMove {
             }
         }
         if writers.isEmpty { _ = try writer(number(of: notification)) }
+        let written = written(parts.map { $0.file })
         for index in writers.indices {
             try writers[index].lines.flush()
+            do throws(SystemError) {
+                // Drainers go by it. A file system may not know it.
+                try writers[index].file.date(seconds: written.seconds, nanoseconds: written.rest)
+            } catch {}
             try systemCalls(writers[index].file.synchronize())
             for part in parts {
                 try prepare(notification, from: part.source, to: writers[index].spool)
@@ -239,6 +244,20 @@ final class QueueMove {
         let name = "\(id).\(service.rawValue)"
         try spools.acceptMoved(
             name, at: writers.map { $0.path }, from: parts.map { $0.source.spool.queue })
+    }
+
+    /// When the first of a notification's files was written, by the system's clock, but at most 20 hours ago: an
+    /// older temporary file may be taken for one that a killed program has left.
+    private func written(_ files: [SpoolFile]) -> (seconds: Int64, rest: Int64) {
+        let now = Timestamp.systemNow
+        var first = (seconds: now.milliseconds / 1000, rest: Int64(0))
+        for file in files {
+            do throws(SystemError) {
+                guard let stamp = try Files.stamp(of: file.path) else { continue }
+                first = min(first, (stamp.seconds, stamp.nanoseconds))
+            } catch {}  // its place in the order is not known
+        }
+        return max(first, ((now - .hours(20)).milliseconds / 1000, 0))
     }
 
     /// Copies the marks of a series: an older notification of it finds the newer ones by them.

@@ -10,17 +10,14 @@ extension Variables {
         return text
     }
 
-    /// Throws if a path looks like a key, or like settings with one: call it before a failure to read the path,
-    /// whose sentence would repeat the key. A path may look like one, so the file is tried first.
+    /// Throws if a path may be a key, or settings with one: call it before a failure to read the path, whose
+    /// sentence would repeat it. Such a path may be a file's all the same, so that is tried first.
     @export(interface)
     package func checkIsNoKey(_ path: String, in name: String) throws(Failure) {
-        if looksLikeKey(path) {
-            throw noPath(name, "its value looks like a key, and no file of that name can be read")
-        }
-        if looksLikeSettings(path) {
-            throw noPath(
-                name, "its value looks like NAME=value, and no file of that name can be read")
-        }
+        guard !isPlainPath(path) else { return }
+        throw noPath(
+            name,
+            "no file of that name can be read. Its value is not repeated here, because it may be a key")
     }
 
     private func noPath(_ name: String, _ fault: String) -> Failure {
@@ -49,53 +46,20 @@ private func pathFault(_ text: String) -> String? {
     return nil
 }
 
-/// Whether a text may be a key in base64, base64url or hexadecimal digits, with quotation marks, blanks or
-/// `\n` among them: at least 32 such bytes and no others. An absolute path is no key: base64 of PEM and of
-/// DER does not begin with `/`.
-private func looksLikeKey(_ text: String) -> Bool {
+/// Whether a text is an absolute path that cannot be taken for anything else: it has the characters that paths
+/// usually have, and between its slashes and dots nothing that is as long as a key.
+private func isPlainPath(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
-    return bytes.count >= 32 && bytes.first != UInt8(ascii: "/")
-        && bytes.allSatisfy(isKeyByte)
+    guard bytes.first == UInt8(ascii: "/"), bytes.allSatisfy(isPathByte) else { return false }
+    return bytes.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: ".") }
+        .allSatisfy { $0.count < 24 }
 }
 
-/// Whether a text may be from a configuration file, such as `MASTER_API_KEY=…`: a name stands before an `=`.
-private func looksLikeSettings(_ text: String) -> Bool {
-    let bytes = Array(text.utf8)
-    return bytes.indices.contains { place in
-        guard bytes[place] == UInt8(ascii: "="),
-            let end = bytes[..<place].lastIndex(where: { $0 != UInt8(ascii: " ") }),
-            isNameByte(bytes[end])
-        else { return false }
-        guard let before = bytes[...end].lastIndex(where: { !isNameByte($0) }) else { return true }
-        return startsName(bytes[before])
-    }
-}
-
-private func isNameByte(_ byte: UInt8) -> Bool {
+private func isPathByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"):
-        true
-    default: false
-    }
-}
-
-/// Whether a name may stand after a byte.
-private func startsName(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: " "), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: ";"),
-        UInt8(ascii: "#"):
-        true
-    default: false
-    }
-}
-
-private func isKeyByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "+"), UInt8(ascii: "/"),
-        UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="), UInt8(ascii: " "),
-        UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "'"):
+        UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "/"), UInt8(ascii: "."),
+        UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "+"), UInt8(ascii: "@"), 0x80...:
         true
     default: false
     }

@@ -297,6 +297,15 @@ package final class FileDescriptor {
         }
     }
 
+    /// Dates the file as if it had been written at a moment of the system's clock, since 1970. C: `futimens(2)`.
+    package func date(seconds: Int64, nanoseconds: Int64) throws(SystemError) {
+        defer { withExtendedLifetime(self) {} }
+        let moment = timespec(tv_sec: Int(seconds), tv_nsec: Int(nanoseconds))
+        guard retried({ futimens(contents, [moment, moment]) }) == 0 else {
+            throw SystemError("date", path)
+        }
+    }
+
     /// Makes the file's bytes durable. C: `fsync(2)`.
     package func synchronize() throws(SystemError) {
         defer { withExtendedLifetime(self) {} }

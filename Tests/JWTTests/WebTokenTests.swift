@@ -182,7 +182,7 @@ import Turnstone
                 ["JWT_PUBLIC_KEY_PATH": "-----BEGIN PUBLIC KEY-----\nMFkw\n"],
                 "JWT_PUBLIC_KEY_PATH (environment): its value is the key or certificate itself"
             ),
-            (["JWT_PUBLIC_KEY_PATH": String(repeating: "x", count: 32)], "looks like a key"),
+            (["JWT_PUBLIC_KEY_PATH": String(repeating: "x", count: 32)], "no file of that name"),
             (["JWT_SECRET": "x"], "at least 32 bytes"),
             (["JWT_SECRET": String(repeating: "x", count: 31)], "at least 32 bytes"),
             (

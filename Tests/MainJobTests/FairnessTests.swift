@@ -51,7 +51,7 @@ import Unix
         _ count: Int, _ crowd: Crowd = .user, isUrgent: Bool, isKeyed: Bool
     ) throws {
         let id = try sendFirst(crowd, isUrgent: isUrgent)
-        let first = try MessageFile(id, titled: "Hello", isUrgent: isUrgent, in: world)
+        let first = try MessageFile(id, titled: "Hello", in: world)
         for number in 1..<count {
             try first.add(
                 titled: "Hello \(number)", order: first.order + Int64(number), isKeyed: isKeyed)

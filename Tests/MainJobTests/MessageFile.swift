@@ -14,10 +14,11 @@ struct MessageFile {
     /// Its place in the order of acceptance, in nanoseconds since 1970.
     let order: Int64
 
-    /// - Parameter isUrgent: its lane.
-    init(_ id: String, titled title: String, isUrgent: Bool, in world: World) throws {
+    init(_ id: String, titled title: String, in world: World) throws {
         (self.world, self.id, self.title) = (world, id, title)
-        folder = "spool/apns/ready/\(isUrgent ? "urgent" : "normal")"
+        let name = "/\(id).jsonl"
+        folder = String(
+            try #require(world.spooled().first { $0.hasSuffix(name) }).dropLast(name.count))
         text = String(
             decoding: try #require(world.state.read("\(folder)/\(id).jsonl")), as: UTF8.self)
         order = try #require(Int64(text.firstMatch(of: /"order":([0-9]+)/)?.1 ?? ""))
