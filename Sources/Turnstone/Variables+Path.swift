@@ -17,7 +17,8 @@ extension Variables {
         guard !isPlainPath(path) else { return }
         throw noPath(
             name,
-            "no file of that name can be read. Its value is not repeated here, because it may be a key")
+            "no file of that name can be read. Its value is not repeated here, because it may be a key"
+        )
     }
 
     private func noPath(_ name: String, _ fault: String) -> Failure {
