@@ -23,7 +23,7 @@ package struct Receipt: Equatable, Sendable {
     package let reason: String?
     /// `nil` if the attempt failed and is repeated, or if the notification waits.
     package let outcome: Outcome?
-    /// Whether the push may have arrived although the outcome is another one.
+    /// Whether the push may have arrived although the outcome is another one, or is not known yet.
     package let isInDoubt: Bool
     /// How long the accepted push took since it could be sent. `nil` in the receipts of earlier versions.
     package let delay: Interval?
@@ -51,7 +51,10 @@ extension Receipt {
         number = line["n"]?.integer
         status = line["status"]?.integer
         reason = line["reason"]?.string
-        isInDoubt = line["in_doubt"]?.bool ?? false
+        // An attempt without an answer says so by that.
+        isInDoubt =
+            outcome == nil
+            ? line["apns_id"] != nil && status == nil : line["in_doubt"]?.bool ?? false
         delay = line["delay"]?.count.map { .milliseconds($0) }
         delaySinceMove = line["since_move"]?.count.map { .milliseconds($0) }
     }
