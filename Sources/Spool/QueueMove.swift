@@ -254,10 +254,13 @@ final class QueueMove {
         for file in files {
             do throws(SystemError) {
                 guard let stamp = try Files.stamp(of: file.path) else { continue }
-                first = min(first, (stamp.seconds, stamp.nanoseconds))
+                if (stamp.seconds, stamp.nanoseconds) < first {
+                    first = (stamp.seconds, stamp.nanoseconds)
+                }
             } catch {}  // its place in the order is not known
         }
-        return max(first, ((now - .hours(20)).milliseconds / 1000, 0))
+        let limit = (now - .hours(20)).milliseconds / 1000
+        return first.seconds < limit ? (limit, 0) : first
     }
 
     /// Copies the marks of a series: an older notification of it finds the newer ones by them.
