@@ -92,7 +92,7 @@ import Turnstone
                     try Settings.made([name: value])
                 }
                 #expect(failure.disposition == .misconfigured)
-                let start = "unable to use \(name) (environment): its value"
+                let start = "unable to use \(name) (environment): "
                 #expect(failure.sentence.hasPrefix(start))
                 for secret in [body.prefix(20), value.prefix(40)] {
                     #expect(!failure.sentence.contains(secret), "\(failure.sentence)")
