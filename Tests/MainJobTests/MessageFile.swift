@@ -17,10 +17,11 @@ struct MessageFile {
     init(_ id: String, titled title: String, in world: World) throws {
         (self.world, self.id, self.title) = (world, id, title)
         let name = "/\(id).jsonl"
-        folder = String(
-            try #require(world.spooled().first { $0.hasSuffix(name) }).dropLast(name.count))
-        text = String(
-            decoding: try #require(world.state.read("\(folder)/\(id).jsonl")), as: UTF8.self)
+        guard let path = world.spooled().first(where: { $0.hasSuffix(name) }),
+            let bytes = world.state.read(path)
+        else { throw TestFailure("a drainer has taken \(id)") }
+        folder = String(path.dropLast(name.count))
+        text = String(decoding: bytes, as: UTF8.self)
         order = try #require(Int64(text.firstMatch(of: /"order":([0-9]+)/)?.1 ?? ""))
     }
 
