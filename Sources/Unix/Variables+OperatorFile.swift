@@ -4,8 +4,8 @@ extension Variables {
     /// The file that a variable names, and its content; `nil` if the variable is unset or empty.
     ///
     /// - Parameter advice: what the sentence says after the name of a file that is not there.
-    /// - Throws: misconfigured, with the names of the variable and the file, and without the value if it is
-    ///   no path, but a key or a setting.
+    /// - Throws: misconfigured, with the names of the variable and the file, and without the value unless
+    ///   it is plainly a path: it may be a key.
     @export(interface)
     package func operatorFile(
         _ name: String, ifMissing advice: String = ""
