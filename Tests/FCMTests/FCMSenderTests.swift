@@ -35,10 +35,7 @@ import Unix
     @Test("as many connections are opened as the waiting messages need, and no more than allowed")
     func connections() throws {
         let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         try stage.submit(3, from: 2)
         try stage.play { stage.requests.count == 4 }
         try stage.pause()
@@ -61,10 +58,7 @@ import Unix
     @Test("a device's messages stay on one connection while some are under way, and others go on")
     func course() throws {
         let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         try stage.submit(8, from: 2, to: 1)
         try stage.submit(5, from: 10)
         try stage.play { stage.requests.count == 9 }
@@ -79,10 +73,7 @@ import Unix
 
     @Test func connectionsThatAreNeededAreOpenedAtTheSameTime() throws {
         let stage = try SenderStage()
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         try stage.submit(300, from: 2)
         _ = try stage.sender.exchange()
         // 100 messages are sent, and 200 wait.
@@ -91,10 +82,7 @@ import Unix
 
     @Test func aConnectionWhoseWindowIsFullIsBusy() throws {
         let stage = try SenderStage()
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         // HTTP/2's standard window of 65,535 bytes has room for some twenty of them.
         try stage.submit(50, from: 2, text: String(repeating: "a", count: 3000))
         _ = try stage.sender.exchange()
@@ -108,10 +96,7 @@ import Unix
     @Test("a message that is larger than the rest of a connection's window goes over another one")
     func largerThanTheRest() throws {
         let stage = try SenderStage(streams: 110)
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         // The pace allows a hundred by then.
         try stage.pause()
         // They leave less than 4,000 bytes of HTTP/2's standard window of 65,535, but room for small ones.
@@ -127,10 +112,7 @@ import Unix
     @Test("connections that are sent away together before an answer are one such case")
     func goAwaysTogether() throws {
         let stage = try SenderStage(streams: 3, ["FCM_CONNECTIONS": "3"])
-        try stage.submit(1)
-        try stage.play { stage.requests.count == 1 }
-        stage.answer(0)
-        try stage.play { stage.sender.backlog == 0 }
+        try stage.begin()
         try stage.submit(9, from: 2)
         try stage.play { stage.requests.count == 10 }
         let opened = Set(stage.requests.map { $0.connection.number }).count

@@ -71,6 +71,14 @@ final class SenderStage {
         }
     }
 
+    /// Lets FCM accept the first message, number 1: there is a connection then, and the token is proven.
+    func begin() throws {
+        try submit(1)
+        try play { requests.count == 1 }
+        answer(0)
+        try play { sender.backlog == 0 }
+    }
+
     /// Lets the sender and the server take turns until `isOver` returns `true`.
     func play(
         _ location: SourceLocation = #_sourceLocation, until isOver: () -> Bool
