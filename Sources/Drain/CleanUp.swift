@@ -29,8 +29,9 @@ struct CleanUp {
     private var refused: Refusals?
     /// Those that may not be the devices' fault, since a push was last accepted.
     private var faults: Refusals?
-    /// The failures for which devices were kept in this run.
+    /// The failures for which devices were kept in this run, and the users who have these.
     private var keptFaults: Set<String> = []
+    private var keptUsers: Set<UserID> = []
     /// Those that only other settings end: no push was accepted in their environment.
     private var kept: [Kept: Refusals] = [:]
     /// The environments in which pushes were accepted under these settings in this run.
@@ -46,6 +47,9 @@ struct CleanUp {
     /// No report is made before this moment, except at the end of the run.
     private var nextReport = Instant.first
 
+    /// The most users of each kind in memory. Fewer are recorded.
+    private static let mostUsers = 1000
+
     /// Some of the users whose pushes were refused.
     private struct Refusals {
         private(set) var users: Set<UserID> = []
@@ -60,7 +64,7 @@ struct CleanUp {
         var areMany: Bool { users.count >= State.ServiceRefusals.alarmThreshold }
 
         mutating func add(_ reason: String, to user: UserID, at moment: Timestamp) {
-            if users.count < State.ServiceRefusals.maximumUsers { users.insert(user) }
+            if users.count < CleanUp.mostUsers { users.insert(user) }
             self.reason = reason
             last = moment
         }
@@ -170,6 +174,7 @@ struct CleanUp {
         refused = nil
         faults = nil
         keptFaults = []
+        keptUsers = []
         kept = [:]
         refusedEarlier = nil
         locking = ImpatientLocking()
@@ -260,7 +265,9 @@ struct CleanUp {
     private mutating func refusalsSinceAcceptance(isLast: Bool) -> State.SeenRefusals? {
         guard var seen = faults?.seen else { return nil }
         if isRefusedByAll { return seen }
-        for failed in kept.values { seen.users.subtract(failed.users) }
+        seen.users.subtract(keptUsers)
+        // Of so many, those whose devices are not kept cannot be told.
+        guard keptUsers.count < Self.mostUsers else { return nil }
         return isLast && !seen.users.isEmpty ? seen : nil
     }
 
@@ -297,6 +304,7 @@ struct CleanUp {
     /// Records that a device was kept because the fault seems to be ours.
     private mutating func keep(_ item: Item, _ fault: String) {
         keptFaults.insert(fault)
+        if keptUsers.count < Self.mostUsers { keptUsers.insert(item.user) }
         let environment = item.isCertain ? item.environment : nil
         // From the next run on, this run's acceptances show that the settings are right.
         if let environment, accepting.contains(environment) { return }

@@ -194,12 +194,11 @@ package final class Drainer: RunPart {
     /// Moves to the present queues what waits in those of another number of queues.
     private func moveFormer() throws(Failure) {
         guard Instant.now >= nextMove else { return }
-        let isLeft = try run.spools.moveFormer(of: spool.service, at: now) {
+        let found = try run.spools.moveFormer(of: spool.service, at: now) {
             [log] in log.failure($0)
         }
-        guard let isLeft else { return }
-        intake.forgetBacklog()
-        if isLeft { nextMove = .now + .minutes(1) }
+        if found != .none { intake.forgetBacklog() }
+        if found == .left { nextMove = .now + .minutes(1) }
     }
 
     /// Completes what other processes have begun to accept, or have accepted in a state folder of an earlier

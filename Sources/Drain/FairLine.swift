@@ -16,18 +16,20 @@ struct FairLine {
 
     /// Whether an older push to the same device waits here.
     func hasOlder(than entry: PushQueue.Entry) -> Bool {
-        let line = lines[entry.job.file.recipient(of: entry.delivery)]
-        return line?.contains {
-            $0.delivery.aim == entry.delivery.aim && Self.isOlder($0, entry)
-        } ?? false
+        hasOther(than: entry) { Self.isOlder($0, entry) }
     }
 
     /// Whether a younger push to the same device waits here.
     func hasYounger(than entry: PushQueue.Entry) -> Bool {
+        hasOther(than: entry) { Self.isOlder(entry, $0) }
+    }
+
+    /// Whether such a push to the same device waits here.
+    private func hasOther(
+        than entry: PushQueue.Entry, where isMeant: (PushQueue.Entry) -> Bool
+    ) -> Bool {
         let line = lines[entry.job.file.recipient(of: entry.delivery)]
-        return line?.contains {
-            $0.delivery.aim == entry.delivery.aim && Self.isOlder(entry, $0)
-        } ?? false
+        return line?.contains { $0.delivery.aim == entry.delivery.aim && isMeant($0) } ?? false
     }
 
     private static func isOlder(_ entry: PushQueue.Entry, _ other: PushQueue.Entry) -> Bool {

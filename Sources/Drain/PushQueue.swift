@@ -108,7 +108,8 @@ final class PushQueue {
     }
 
     /// Which of two lines a delivery goes to: the first one if its device is known to work, unless an older
-    /// notification to this device waits in the second one. One that comes back goes where a younger one waits.
+    /// notification to this device waits in the second one. An unproven one that comes back goes to the first line if
+    /// a younger one waits there.
     private func place(of entry: Entry, in lines: [FairLine]) -> Int {
         guard entry.delivery.isProven else { return lines[0].hasYounger(than: entry) ? 0 : 1 }
         return lines[1].hasOlder(than: entry) ? 1 : 0

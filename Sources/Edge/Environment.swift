@@ -18,7 +18,7 @@ package enum Environment {
         variables.file = path
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(ofOperatorFile: path) } catch {
-            if let named { try variables.checkIsNoKey(named, in: variable) }
+            if let named { try variables.checkIsNoKey(named, in: variable, after: error) }
             throw .misconfigured("unable to read \(path) (\(variable)): \(error.reasonForFile)")
         }
         if let bytes {

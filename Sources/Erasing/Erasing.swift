@@ -83,7 +83,7 @@ private func erase(
     try resume()
     let sent = try elections.eraseClosedReceipts(of: user) { log.failure($0) }
     var erased = try state.eraseTraces(of: user, devices, at: now) { log.failure($0) }
-    erased.devices = devices.count
+    erased.devices = devices?.count ?? 0
     erased.files += looks.players.count + sent.damaged
     guard !sent.isUnfinished else {
         throw Failure(
@@ -94,6 +94,8 @@ private func erase(
     var unreadable = erased.unreadable + sent.unreadable + looks.unreadable
     if isWhole, max(unreadable, others) > 0 { throw unfinished }
     erased.files += try state.eraseDocument(of: user)
+    // One that was unreadable for a moment looks like that of a user who has come back since.
+    if devices == nil, try state.users[user].read() != nil { throw unread }
     let aliases = try state.eraseAliases(of: user) { log.failure($0) }
     erased.files += aliases.files
     unreadable += aliases.unreadable
@@ -108,6 +110,11 @@ private func erase(
     return .object(members)
 }
 
+private let unread = Failure(
+    .later(seconds: 5),
+    "unable to erase everything: the user's document could not be read for a moment; repeat the request",
+    cause: FailureCause.unreadable)
+
 private let unfinished = Failure(
     .later(seconds: 60),
     "unable to erase everything: some files cannot be read; the log names them. Repeat the request once they can",
@@ -116,11 +123,12 @@ private let unfinished = Failure(
 /// Takes the user's devices and cancels what waits for them while no drainer runs. A later drainer finds
 /// nothing of the user.
 ///
-/// - Returns: also what is left to do after the elections, which have ended.
+/// - Returns: the devices, `nil` if the user's document cannot be read; also what is left to do after the
+///   elections, which have ended.
 private func cancelDeliveries(
     to user: UserID, _ opponents: [UserID], _ state: State, _ spools: Spools, at now: Timestamp,
     _ log: Log
-) throws(Failure) -> (devices: [Device], Elections) {
+) throws(Failure) -> (devices: [Device]?, Elections) {
     let elections = try spools.electionsStoppingDrainers()
     defer { elections.end() }
     let devices = try state.takeDevices(of: user)

@@ -7,6 +7,7 @@ package struct Reconnection {
     package private(set) var nextAttempt = Instant.first
     package private(set) var reason = ""
     private var failures = 0
+    /// When the last of those failures was recorded: connections that were opened before it count with it.
     private var lastFailure: Instant?
     private var hadAnswer = false
     /// When the server ended a connection without an answer, if that was since the last answer.

@@ -38,11 +38,7 @@ extension DeliveryTrace {
         reason = line["reason"]?.string
         language = line["language"]?.string ?? language
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
-        if line["outcome"] != nil {
-            isInDoubt = line["in_doubt"]?.bool ?? false
-        } else if isSent, status == nil {
-            isInDoubt = true
-        }
+        if line["outcome"] != nil || !isInDoubt { isInDoubt = Attempt.leavesDoubt(line) }
     }
 
     /// Adds what the receipts say of its release.

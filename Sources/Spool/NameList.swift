@@ -119,10 +119,19 @@ final class NameList {
 
     /// Adds the name of a file that was moved to the folder since that was read. Otherwise it would wait for the
     /// next reading, behind all names that are in memory.
-    func add(_ name: String) {
+    ///
+    /// - Returns: `false` if it waits so although its group may have no other file: its user has no turn until then.
+    func add(_ name: String) -> Bool {
+        guard isComplete else { return isAtStart || groups[groupOfFile(name)] != nil }
         let group = isMerged ? 0 : groupOfFile(name)
         // It must not overtake its group's older files, which may be those that are not in memory.
-        guard isComplete, count > 0, !leftOut.contains(group) else { return }
+        guard count > 0, !leftOut.contains(group) else { return true }
+        let most = isMerged ? Self.mostOrdered : Self.mostOfGroup
+        guard count < Self.most, (groups[group]?.count ?? 0) < most else {
+            // Nor may what comes after it.
+            leftOut.insert(group)
+            return true
+        }
         let file = File(name: name, written: Moment(ofFile: "\(folder)/\(name)"))
         count += 1
         let place = place(of: file, among: groups[group] ?? [])
@@ -130,6 +139,7 @@ final class NameList {
         // The time of a group's only file may not be known.
         if groups[group]?.count == 1 { unordered.insert(group) }
         groups[group, default: []].insert(file, at: place)
+        return true
     }
 
     /// Files that are as old have their turn before it. Any place will do if they are in no order yet.

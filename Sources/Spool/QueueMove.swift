@@ -15,6 +15,8 @@ final class QueueMove {
     private let targets: [Spool]
     private let now: Timestamp
     private let report: (Failure) -> Void
+    /// When this move began, by the system's clock.
+    private let begun = Timestamp.systemNow
     /// The folders in which names have changed.
     private var changed: Set<String> = []
 
@@ -232,11 +234,11 @@ final class QueueMove {
         let written = written(parts.map { $0.file })
         for index in writers.indices {
             try writers[index].lines.flush()
+            try systemCalls(writers[index].file.synchronize())
             do throws(SystemError) {
-                // Drainers go by it. A file system may not know it.
+                // Drainers go by it. A file system may not know it, or set another one with what it writes late.
                 try writers[index].file.date(seconds: written.seconds, nanoseconds: written.rest)
             } catch {}
-            try systemCalls(writers[index].file.synchronize())
             for part in parts {
                 try prepare(notification, from: part.source, to: writers[index].spool)
             }
@@ -249,8 +251,9 @@ final class QueueMove {
     /// When the first of a notification's files was written, by the system's clock, but at most 20 hours ago: an
     /// older temporary file may be taken for one that a killed program has left.
     private func written(_ files: [SpoolFile]) -> (seconds: Int64, rest: Int64) {
-        let now = Timestamp.systemNow
-        var first = (seconds: now.milliseconds / 1000, rest: Int64(0))
+        var first = (
+            seconds: begun.milliseconds / 1000, rest: begun.milliseconds % 1000 * 1_000_000
+        )
         for file in files {
             do throws(SystemError) {
                 guard let stamp = try Files.stamp(of: file.path) else { continue }
@@ -259,7 +262,7 @@ final class QueueMove {
                 }
             } catch {}  // its place in the order is not known
         }
-        let limit = (now - .hours(20)).milliseconds / 1000
+        let limit = (begun - .hours(20)).milliseconds / 1000
         return first.seconds < limit ? (limit, 0) : first
     }
 

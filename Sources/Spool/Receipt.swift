@@ -51,10 +51,7 @@ extension Receipt {
         number = line["n"]?.integer
         status = line["status"]?.integer
         reason = line["reason"]?.string
-        // An attempt without an answer says so by that.
-        isInDoubt =
-            outcome == nil
-            ? line["apns_id"] != nil && status == nil : line["in_doubt"]?.bool ?? false
+        isInDoubt = Attempt.leavesDoubt(line)
         delay = line["delay"]?.count.map { .milliseconds($0) }
         delaySinceMove = line["since_move"]?.count.map { .milliseconds($0) }
     }

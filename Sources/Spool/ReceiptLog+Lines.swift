@@ -186,8 +186,8 @@ private struct LineBuilder {
         if let status = attempt.status { add("status", status) }
         if let reason = attempt.reason { add("reason", text: reason) }
         if let language = attempt.language { add("language", plain: language.text) }
+        if isInDoubt, attempt.outcome != .accepted { add("in_doubt", true) }
         guard let outcome = attempt.outcome else { return }
-        if isInDoubt, outcome != .accepted { add("in_doubt", true) }
         if outcome == .accepted { addDelays(of: file.notification, at: attempt.at) }
         add("outcome", plain: outcome.rawValue)
     }

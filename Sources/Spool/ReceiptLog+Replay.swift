@@ -84,10 +84,7 @@ extension ReceiptLog {
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)
-            // Once in doubt, always in doubt: a later answer does not tell what became of an earlier attempt.
-            let isLost =
-                outcome == nil && members["apns_id"] != nil
-                && (members["status"] == nil || members["repeat"] != nil)
+            let isLost = outcome == nil && Attempt.leavesDoubt(members)
             return (id, .attempt(number: number, outcome, isLost: isLost))
         }
         if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),

@@ -38,13 +38,12 @@ extension Spools {
     /// process does so, and asks drainers of former queues to end.
     ///
     /// - Parameter report: called with the failure of each file that cannot be moved.
-    /// - Returns: whether something is left, which cannot be moved now; `nil` if nothing was to be moved.
     /// - Throws: later, if a drainer of a former queue has not ended after 8 s.
     @export(interface)
     package func moveFormer(
         of service: PushService, at now: Timestamp, report: @escaping (Failure) -> Void
-    ) throws(Failure) -> Bool? {
-        guard try hasFormerWork(of: service) else { return nil }
+    ) throws(Failure) -> FormerWork {
+        guard try hasFormerWork(of: service) else { return .none }
         let lock = try systemCalls(
             FileDescriptor.open("\(folder)/\(service.rawValue).moving", .update))
         guard try systemCalls(lock.lock(patience: .minutes(1))) else {
@@ -54,14 +53,24 @@ extension Spools {
                 cause: FailureCause.busy)
         }
         defer { lock.unlock() }
-        guard try hasFormerWork(of: service) else { return false }
+        guard try hasFormerWork(of: service) else { return .moved }
         let elections = Elections()
         defer { elections.end() }
         try stopDrainers(of: { () throws(Failure) in try former(of: service) }, into: elections)
         // A move may have been killed after it had accepted something in its new queues.
         completeJoints(report: report)
         try elections.move(to: self, at: now, report: report)
-        return try hasFormerWork(of: service)
+        return try hasFormerWork(of: service) ? .left : .moved
+    }
+
+    /// What a move found in a service's former queues.
+    package enum FormerWork {
+        /// Nothing was to be moved.
+        case none
+        /// Everything was moved, here or by another process meanwhile.
+        case moved
+        /// Something is left, which cannot be moved now.
+        case left
     }
 }
 

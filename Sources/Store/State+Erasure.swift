@@ -27,9 +27,9 @@ extension State {
     /// Removes everything from the user's document but the aliases and the former id, so that nothing more is
     /// accepted for its devices. The caller must hold the drainer's election.
     ///
-    /// - Returns: the devices.
+    /// - Returns: the devices; `nil` if the document cannot be read.
     @export(interface)
-    package func takeDevices(of user: UserID) throws(Failure) -> [Device] {
+    package func takeDevices(of user: UserID) throws(Failure) -> [Device]? {
         users[user].clearLock()
         do throws(Failure) {
             guard try users[user].read() != nil else { return [] }
@@ -45,7 +45,7 @@ extension State {
             else {
                 throw error
             }
-            return []
+            return nil
         }
         return try users[user].update { (document) throws(Failure) in
             try registry.beginHandOvers(of: document.devices, from: user)
@@ -148,7 +148,7 @@ extension State {
     ///   - report: gets each file that could not be read. The others are erased all the same.
     @export(interface)
     package func eraseTraces(
-        of user: UserID, _ devices: [Device], at time: Timestamp,
+        of user: UserID, _ devices: [Device]?, at time: Timestamp,
         report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
         var erased = Erased()
@@ -159,7 +159,7 @@ extension State {
             // to get it may have no document yet.
             guard try !registry.isMoving(token: name) else { return }
             try removeUnknown(from: &holders)
-            let device = devices.first { $0.token.documentName.file == name }
+            let device = devices?.first { $0.token.documentName.file == name }
             if let device { holders.endRegistration(of: device) }
             // An erasure that was killed has taken it from the document, which may have been an older copy besides.
             holders.endRegistrations(before: time)
@@ -313,14 +313,14 @@ extension State {
     private func quoted(_ user: UserID) -> [UInt8] { Array("\"\(user.text)\"".utf8) }
 
     private func eraseOutgoing(
-        of user: UserID, _ devices: [Device], _ unreadable: inout Skipped
+        of user: UserID, _ devices: [Device]?, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
         // A user's name is also the end of a collapse id.
         let words =
             [
                 quoted(user), Array("turn-\(user.text)\"".utf8),
                 Array("turn-badge-\(user.text)\"".utf8),
-            ] + devices.map { Array($0.token.text.utf8) }
+            ] + (devices ?? []).map { Array($0.token.text.utf8) }
         var count = 0
         for name in try unreadable.names(in: "\(folder)/outgoing") {
             let path = "\(folder)/outgoing/\(name)"

@@ -57,9 +57,9 @@ extension State {
 
     private func refusals(in content: JSONObject) -> [ServiceRefusals] {
         let kept = refusals(in: content["keeping"], areKept: true)
-        let others = refusals(in: content["refusing"], areKept: false).filter { others in
+        let others = refusals(in: content["refusing"], areKept: false).filter { entry in
             // A drainer of an earlier version may run beside those of today.
-            !others.areKept || !kept.contains { $0.service == others.service }
+            !entry.areKept || !kept.contains { $0.service == entry.service }
         }
         return others + kept
     }

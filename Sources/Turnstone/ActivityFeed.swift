@@ -241,14 +241,16 @@ package struct ActivityFeed: Equatable, Sendable {
     ) -> Addition {
         let known = newest(besides: shared?.known, now: now)
         let isEnd = aps["event"] == .string("end")
+        if known?.isEnd == true, scope.isEndFinal { return .ended }
         var latest = moment ?? now
-        if let known {
-            if known.isEnd, scope.isEndFinal { return .ended }
-            // A moment further ahead was stored while the clock was wrong.
-            if known.moment - now <= Self.maximumLead {
-                if let moment, moment < known.moment, !isEnd { return .outdated }
-                latest = max(latest, known.moment)
-            }
+        // A session's state without a moment is newer than the activity's own, but may have an earlier moment.
+        let own = self.known.flatMap { own in
+            own.moment - (known?.moment ?? own.moment) <= Self.maximumLead ? own : nil
+        }
+        // A moment further ahead was stored while the clock was wrong.
+        for case let other? in [known, own] where other.moment - now <= Self.maximumLead {
+            if let moment, moment < other.moment, !isEnd { return .outdated }
+            latest = max(latest, other.moment)
         }
         var aps = aps
         var shown: Place?

@@ -6,7 +6,10 @@ extension Variables {
     @export(interface)
     package func path(_ name: String) throws(Failure) -> String? {
         guard let text = text(name) else { return nil }
-        if let fault = pathFault(text) { throw noPath(name, fault) }
+        if let fault = pathFault(text) {
+            throw wrong(
+                name, "\(fault). Save the content as a file, and set \(name) to the file's path")
+        }
         return text
     }
 
@@ -15,14 +18,12 @@ extension Variables {
     @export(interface)
     package func checkIsNoKey(_ path: String, in name: String) throws(Failure) {
         guard !isPlainPath(path) else { return }
-        throw noPath(
+        throw wrong(
             name,
-            "no file of that name can be read. Its value is not repeated here, because it may be a key"
-        )
-    }
-
-    private func noPath(_ name: String, _ fault: String) -> Failure {
-        wrong(name, "\(fault). Save the content as a file, and set \(name) to the file's path")
+            """
+            no file of that name can be read. Its value is not repeated here, because it may be a key. Set \(name) \
+            to the file's absolute path; if its value is the content, save that as a file first
+            """)
     }
 }
 

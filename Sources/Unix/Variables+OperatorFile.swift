@@ -14,10 +14,20 @@ extension Variables {
         do throws(SystemError) {
             if let bytes = try Files.contents(ofOperatorFile: path) { return (path, bytes) }
         } catch {
-            try checkIsNoKey(path, in: name)
+            try checkIsNoKey(path, in: name, after: error)
             throw wrong(name, "cannot read the file \(path): \(error.reasonForFile)")
         }
         try checkIsNoKey(path, in: name)
         throw wrong(name, "the file \(path) does not exist\(advice)")
+    }
+
+    /// Throws if a path that cannot be read may be a key. An absolute path is none if something of that name, or a
+    /// folder on the way there, exists; every relative path fails in a folder without access.
+    @export(interface)
+    package func checkIsNoKey(
+        _ path: String, in name: String, after error: SystemError
+    ) throws(Failure) {
+        let isThere = path.utf8.starts(with: "/".utf8) && error.errno != .nameTooLong
+        if !isThere { try checkIsNoKey(path, in: name) }
     }
 }

@@ -187,6 +187,21 @@ import Turnstone
         #expect(problems[1].contains("to at least 20 users: Unregistered. Their devices are kept"))
     }
 
+    @Test("however many devices are kept, that is one problem")
+    func manyKept() throws {
+        let world = try World()
+        let development = try world.beginDevelopment()
+        try world.registerMany(1...40, perUser: 1)
+        for number in 1...40 { try world.tell(.otherTopic, of: number, development) }
+        try world.register([41: "user-41"])
+        try world.accept([41: "user-41"], id: "a", in: .development)
+        try world.acceptForMany(1...40, perUser: 1, id: "b")
+        try world.run("deliver")
+        let problems = try world.allRefused().map { $0["message"]?.string ?? "" }
+        try #require(problems.count == 1)
+        #expect(problems[0].contains("Their devices are kept"))
+    }
+
     @Test("health says nothing if the next run removes the devices")
     func goneBesideAcceptances() throws {
         let world = try World()

@@ -16,11 +16,13 @@ struct MessageFile {
 
     init(_ id: String, titled title: String, in world: World) throws {
         (self.world, self.id, self.title) = (world, id, title)
-        let name = "/\(id).jsonl"
-        guard let path = world.spooled().first(where: { $0.hasSuffix(name) }),
-            let bytes = world.state.read(path)
+        // One that a drainer has put elsewhere is not where new ones arrive.
+        guard
+            let path = world.spooled().first(where: {
+                $0.hasSuffix("/urgent/\(id).jsonl") || $0.hasSuffix("/normal/\(id).jsonl")
+            }), let bytes = world.state.read(path)
         else { throw TestFailure("a drainer has taken \(id)") }
-        folder = String(path.dropLast(name.count))
+        folder = String(path.dropLast("/\(id).jsonl".count))
         text = String(decoding: bytes, as: UTF8.self)
         order = try #require(Int64(text.firstMatch(of: /"order":([0-9]+)/)?.1 ?? ""))
     }

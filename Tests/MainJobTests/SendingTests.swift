@@ -623,12 +623,40 @@ import Turnstone
         try world.killDrainer(afterPushes: 1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         try world.run("deliver")
+        let waiting = try world.report(id)["devices"]?.array?.first?.object
+        #expect(waiting?["state"] == "waiting" && waiting?["mayHaveArrived"] == true)
         let answer = try world.callOff(id)
         #expect(answer.status == 202, "it may have arrived: \(answer.body)")
         try world.unbind(1, from: "ann")
         try goOn(world)
         let line = try world.report(id)["devices"]?.array?.first?.object
         #expect(line?["state"] == "superseded" && line?["mayHaveArrived"] == true)
+    }
+
+    @Test("the history says that a push may have arrived until it was accepted")
+    func doubtInHistory() throws {
+        let world = try World()
+        try world.register(token(1), of: 1)
+        func newest() throws -> JSONObject? {
+            let answer = try world.ask("notifications", "GET", "/api/notifications", by: 1)
+            return answer.json?.object?["notifications"]?.array?.first?.object
+        }
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "stall", "accepted": true, "count": 1,
+        ])
+        _ = try world.sent(["users": ["1"], "title": "Hello"])
+        try world.killDrainer(afterPushes: 1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        for _ in 0..<2 {
+            try world.run("deliver")
+            let entry = try newest()
+            #expect(entry?["outcome"] == "waiting" && entry?["status"] == 503)
+            #expect(entry?["mayHaveArrived"] == true)
+            try world.advance(seconds: 3600)
+        }
+        try world.run("deliver")
+        let entry = try newest()
+        #expect(entry?["outcome"] == "accepted" && entry?["mayHaveArrived"] == nil)
     }
 
     @Test(

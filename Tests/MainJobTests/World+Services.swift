@@ -17,13 +17,17 @@ extension World {
     @discardableResult
     func registerAllKinds(of player: Int64, _ number: Int = 1) throws -> String {
         try register(token(number), of: player)
-        try registerDevice(
-            ["platform": "android", "device_token": .string("\(Self.androidToken)\(number)")],
-            of: player)
+        try registerAndroidPhone(number, of: player)
         let browser = try simulator.perform(["do": "web-subscription"])
         try registerDevice(
             ["platform": "web", "subscription": browser["subscription"] ?? .null], of: player)
         return browser["id"]?.string ?? ""
+    }
+
+    func registerAndroidPhone(_ number: Int, of player: Int64) throws {
+        try registerDevice(
+            ["platform": "android", "device_token": .string("\(Self.androidToken)\(number)")],
+            of: player)
     }
 
     /// The token of a player's browser.

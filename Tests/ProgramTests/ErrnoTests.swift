@@ -236,11 +236,17 @@ struct ErrnoTests {
             ["EPIPE", "ECONNRESET", "ENOTCONN"].contains(injection?.error)
         }
 
-        /// Whether the answer is about a file that the caller has named and that cannot be used: a template,
-        /// or a time zone (some folders of that database have names like zones).
+        /// Whether the answer is about a file that the caller has named: one that cannot be used, which is a
+        /// template or a time zone (some folders of that database have names like zones), or a segment that
+        /// somebody else has just deleted.
         private func isOfNamedFile(_ answer: String) -> Bool {
-            answer.contains("the template lunch")
-                || injection?.error == "EISDIR" && answer.contains("timeZone is unknown")
+            let isZone = ["timeZone is unknown", "timezone_id must be a known name"].contains {
+                answer.contains($0)
+            }
+            let isGone =
+                injection?.call == "unlink" && ["ENOENT", "ENOTDIR"].contains(injection?.error)
+            return answer.contains("the template lunch") || isZone && injection?.error == "EISDIR"
+                || isGone && answer.contains("Segment not found")
         }
 
         private func ended(_ arguments: [String]) throws -> EndedProgram {

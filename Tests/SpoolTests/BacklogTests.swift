@@ -67,6 +67,19 @@ import Unix
         #expect(!intake.hasInBacklog(before: file))
     }
 
+    @Test("an urgent one does not wait for normal ones that an earlier drainer left there")
+    func otherLane() throws {
+        try accept(150, for: "42")
+        let earlier = try scratch.intake()
+        for file in try earlier.all(in: .normal) { #expect(earlier.moveToBacklog(file)) }
+        try accept(1, for: "42", urgent: true)
+        try accept(1, for: "42")
+        let intake = try scratch.intake()
+        let urgent = try #require(try intake.next(in: .urgent))
+        #expect(!intake.hasInBacklog(before: urgent))
+        #expect(intake.hasInBacklog(before: try #require(try intake.next(in: .normal))))
+    }
+
     @Test("a drainer that is elected again looks for what another one has moved there")
     func electedAgain() throws {
         try accept(2, for: "42")

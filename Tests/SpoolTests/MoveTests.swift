@@ -47,10 +47,10 @@ import Unix
 
     private func move(to spools: Spools) throws {
         for service in PushService.all {
-            let isLeft = try spools.moveFormer(of: service, at: now) {
+            let found = try spools.moveFormer(of: service, at: now) {
                 Issue.record("\($0.sentence)")
             }
-            #expect(isLeft != true)
+            #expect(found != .left)
         }
     }
 

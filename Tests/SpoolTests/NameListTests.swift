@@ -37,6 +37,63 @@ import Unix
         }
     }
 
+    /// Makes a file, written so many seconds after the first one, and adds its name.
+    private func add(_ number: Int, endingWith digits: String, to list: NameList) throws -> String {
+        let name = try #require(try make(number..<number + 1, endingWith: digits).first)
+        let file = try FileDescriptor.open("\(folder.path)/\(name)", .truncate)
+        try file.date(seconds: 1_700_000_000 + Int64(number), nanoseconds: 0)
+        _ = list.add(name)
+        return name
+    }
+
+    private func all(of list: NameList) throws -> [String] {
+        var names: [String] = []
+        while let name = try list.next() {
+            names.append(name)
+            try #require(Files.remove("\(folder.path)/\(name)"))
+        }
+        return names
+    }
+
+    @Test("of one group, more are added than are kept in memory, and all are taken in their order")
+    func addedToGroup() throws {
+        let list = NameList(folder.path)
+        var names = try (0..<2).map { try add($0, endingWith: "aaaa", to: list) }
+        var taken = try [#require(try list.next())]
+        names += try (2..<5000).map { try add($0, endingWith: "aaaa", to: list) }
+        try #require(Files.remove("\(folder.path)/\(taken[0])"))
+        taken += try all(of: list)
+        #expect(taken.count < 2500)
+        for _ in 0..<2 { taken += try all(of: list) }
+        #expect(taken == names)
+    }
+
+    @Test("where few names are taken in the order of their files, another group has its turn soon")
+    func addedToMerged() throws {
+        let list = NameList(folder.path)
+        let first = try (0..<6).map { try add($0, endingWith: "aaa\($0 % 2)", to: list) }
+        #expect(try list.next() == first[0])
+        for number in 6..<2000 { _ = try add(number, endingWith: "aaaa", to: list) }
+        let other = try add(2000, endingWith: "bbbb", to: list)
+        var names = try all(of: list)
+        #expect(names.count < 300 && Array(names.prefix(5)) == Array(first.dropFirst()))
+        names = try all(of: list)
+        #expect(names.prefix(4).contains(other))
+    }
+
+    @Test("it says that a group which is not in memory has no turn until the next reading")
+    func addedBesideMany() throws {
+        var many = try make(0..<70_000, endingWith: "aaaa")
+        let list = NameList(folder.path)
+        // Those that are in memory while others are looked for, and one of the others.
+        for _ in 0..<5000 { many.remove(try #require(try list.next())) }
+        let few = try #require(try make(0..<1, endingWith: "bbbb").first)
+        #expect(!list.add(few))
+        list.restart()
+        let next = try (0..<4).map { _ in try list.next() }
+        #expect(next.contains(few))
+    }
+
     @Test("a folder with few names is read once")
     func once() throws {
         let all = try make(0..<2000, endingWith: "aaaa").union(

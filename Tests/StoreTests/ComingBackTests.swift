@@ -31,10 +31,10 @@ import Turnstone
             try state.registry.bind(token, environment: nil, to: player, at: time)
             new = try keys.create(for: player, description: "", at: time)
         }
-        var devices = try state.takeDevices(of: user)
+        var devices = try state.takeDevices(of: user) ?? []
         // Whoever has no document when the erasure begins may come at any time.
         _ = try state.eraseDocument(of: user)
-        devices += try state.takeDevices(of: user)
+        devices += try state.takeDevices(of: user) ?? []
         if steps == 0 { try comeBack() }
         _ = try state.eraseTraces(of: user, devices, at: Scratch.time) { Issue.record($0) }
         if steps == 1 { try comeBack() }

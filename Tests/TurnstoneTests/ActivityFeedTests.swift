@@ -95,6 +95,24 @@ import Testing
     }
 
     @Test(
+        "a session's state without a moment lets in none that is older than the activity's own, unless that was a clock ahead",
+        arguments: [600, 40_000])
+    func outdatedByOwn(ahead: Int64) {
+        var (own, session) = (ActivityFeed(), ActivityFeed())
+        _ = update(&own, 1, after: ahead)
+        _ = own.take(by: "1", now: start)
+        let first = start + .seconds(1)
+        _ = session.add(
+            aps(2), priority: 5, at: nil, expires: first, now: first, id: "2", for: .session)
+        for second in [5, ahead - 1] {
+            let now = start + .seconds(second)
+            let addition = own.add(
+                aps(3), priority: 5, at: now, expires: now, now: now, id: "3", besides: session)
+            #expect((addition == .outdated) == (ahead == 600), "after \(second) s")
+        }
+    }
+
+    @Test(
         "a taken state can be taken again, which restarts the window, until a newer state is known"
     )
     func again() {

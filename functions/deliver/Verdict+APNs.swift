@@ -41,7 +41,9 @@ extension Verdict {
         switch meaning {
         case .settled(.accepted): verdict.change = .move(to: environment)
         case .settled(.gone), .later: break
-        case .notSent: verdict = Verdict(status: nil, reason: reason, meaning: .later(.minutes(5)))
+        case .notSent:
+            // Its own environment has answered: the push cannot have arrived.
+            verdict = Verdict(status: 400, reason: reason, meaning: .later(.minutes(5)))
         case .settled, .probing, .behind, .busy, .stop:
             verdict = Verdict(
                 status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))

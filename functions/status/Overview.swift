@@ -117,8 +117,9 @@ struct Overview {
                     "since": .string(CalendarDate(failure.since).text),
                 ]
             }
+            // That it accepts no push is worse than that some devices are kept.
             let own = refusals.filter { $0.service == name }
-            if let refused = own.max(by: { $0.users < $1.users }) {
+            if let refused = own.first(where: { !$0.areKept }) ?? own.first {
                 queue["refusing"] = [
                     "reason": .string(refused.reason),
                     "since": .string(CalendarDate(refused.since).text),

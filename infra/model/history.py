@@ -87,7 +87,7 @@ class History:
 
     def do_shards(self, step):
         """Gives each push service so many queues from now on."""
-        self.programs.shards = step["count"]
+        self.programs.shards = self.world.shards = step["count"]
 
     def do(self, step):
         self.steps.append(step)

@@ -4,6 +4,7 @@ Written from the documents alone. Every operation takes the step as the history 
 """
 
 import copy
+import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -84,6 +85,7 @@ class Message:
     cancelled: str | None = None  # "wholly" or "perhaps"
     has_own_life: bool = False  # else it does not expire while it is held
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
+    perhaps: set = field(default_factory=set)  # (user, slot): it arrived at the device's former token, and its answer may have been lost
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
     begun: int = 0  # by the right clock, its receipts begin then or later
@@ -136,6 +138,7 @@ class World:
         self.group = 0
         self.slots = 0
         self.aliases = {}
+        self.shards = 1  # queues of each push service
         self.replaced = False  # whether a token has taken the place of another
         self.devices = {user: [] for user in USERS}
         self.preferences = {user: Preferences() for user in USERS}
@@ -272,10 +275,13 @@ class World:
         replaced = self.device(user, previous) if previous and previous != phone else None
         if replaced is not None:
             for delivery in self.delivered[previous]:
-                if delivery.answered and delivery.message in self.messages:
-                    for target in self.messages[delivery.message].targets:
-                        if target[0] == user and self.slot_of(target[1]) == replaced.slot:
-                            self.messages[delivery.message].excuses.setdefault(target, "arrived before")
+                message = self.messages.get(delivery.message)
+                for target in message.targets if message else ():
+                    if target[0] == user and self.slot_of(target[1]) == replaced.slot:
+                        if delivery.answered:
+                            message.excuses.setdefault(target, "arrived before")
+                        else:
+                            message.perhaps.add(target)
             twin = self.device(user, phone)
             if twin is not None:
                 self.devices[user].remove(twin)
@@ -380,8 +386,10 @@ class World:
         for who, slot in message.targets:
             device = next((d for d in self.devices[user] if d.slot == self.slot_of(slot)), None) if who == user else None
             # What may be superseded may be held as well, and so may what was refused to another user of the phone, and what was
-            # unwanted for a while if no drainer looked meanwhile.
+            # unwanted, or had expired by a clock ahead, for a while if no drainer looked meanwhile.
             excuse = message.excuses.get((who, slot))
+            if excuse == "expired" and self.now < message.expires:
+                excuse = None
             if device is not None and excuse in (None, "superseded", "410", "bad", "kind off") and not any(
                     delivery.message == message.name and delivery.answered for delivery in self.delivered[device.phone]):
                 return True
@@ -422,6 +430,11 @@ class World:
         if one.due is None and other.due is None:
             return True
         return (one.due or one.accepted) >= (other.due or other.accepted)
+
+    def share_queue(self, one, other, phone):
+        """Whether two messages wait for a phone in one queue, within which the order is kept. A user's queue goes by the user's id."""
+        users = {user for user in one.users + other.users if user in self.holders(phone)}
+        return len({int(hashlib.sha256(user.encode()).hexdigest()[:8], 16) % self.shards for user in users}) < 2
 
     ### Games
 
