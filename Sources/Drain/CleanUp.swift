@@ -266,8 +266,8 @@ struct CleanUp {
         guard var seen = faults?.seen else { return nil }
         if isRefusedByAll { return seen }
         seen.users.subtract(keptUsers)
-        // Of so many, those whose devices are not kept cannot be told.
-        guard keptUsers.count < Self.mostUsers else { return nil }
+        // Of so many, or before each has been looked at, those whose devices are not kept cannot be told.
+        guard keptUsers.count < Self.mostUsers, items.isEmpty else { return nil }
         return isLast && !seen.users.isEmpty ? seen : nil
     }
 

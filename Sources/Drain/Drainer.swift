@@ -194,10 +194,12 @@ package final class Drainer: RunPart {
     /// Moves to the present queues what waits in those of another number of queues.
     private func moveFormer() throws(Failure) {
         guard Instant.now >= nextMove else { return }
-        let found = try run.spools.moveFormer(of: spool.service, at: now) {
+        var found = Spools.FormerWork.left
+        // Also if it stops halfway.
+        defer { if found != .none { intake.forgetBacklog() } }
+        found = try run.spools.moveFormer(of: spool.service, at: now) {
             [log] in log.failure($0)
         }
-        if found != .none { intake.forgetBacklog() }
         if found == .left { nextMove = .now + .minutes(1) }
     }
 

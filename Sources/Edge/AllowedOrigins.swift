@@ -6,17 +6,17 @@ package struct AllowedOrigins {
     private let origins: [String]
 
     /// - Throws: misconfigured if an entry is not an origin. `*` and `null` are not: with them, anybody's
-    ///   page could act as the user.
+    ///   page could act as the user. The sentence does not repeat the entry: the value may be another variable's.
     @export(interface)
     package init(_ variables: Variables) throws(Failure) {
         let name = "ALLOWED_ORIGINS"
         let texts = (variables.text(name) ?? "").utf8
             .split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
             .map { lowercased(trimmed(String(decoding: Array($0), as: UTF8.self))) }
-        if let wrong = texts.first(where: { !isOrigin($0) }) {
+        if let place = texts.firstIndex(where: { !isOrigin($0) }) {
             throw variables.wrong(
                 name,
-                "\(wrong) is not an origin. List origins such as https://app.example.org, without a path or a final /, separated by commas"
+                "entry \(place + 1) is not an origin. List origins such as https://app.example.org, without a path or a final /, separated by commas"
             )
         }
         origins = texts

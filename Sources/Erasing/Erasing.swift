@@ -50,13 +50,15 @@ private func eraseOneUser(
     let result = Result { () throws(Failure) in
         try state.erasing(user) { () throws(Failure) in
             var erased: JSONObject?
-            for id in [try state.formerID(of: user), user] {
+            let former = try state.formerID(of: user)
+            for id in [former.id, user] {
                 guard let id else { continue }
                 // With `isWhole`, the user's document, which names the former id, goes once nothing is left of
                 // that.
                 let more = try erase(
                     id, state, spools, at: request.time, Log(), isWhole: isWhole && id == user,
-                    besides: Int(erased?["unreadable"]?.integer ?? 0), resume: resume)
+                    besides: Int(erased?["unreadable"]?.integer ?? 0),
+                    isFormerKnown: former.isKnown, resume: resume)
                 erased = sum(erased, more?.object)
             }
             return erased
@@ -71,11 +73,12 @@ private func eraseOneUser(
 ///
 /// - Parameters:
 ///   - others: how many files could not be read for a former id of the user.
+///   - isFormerKnown: `false` if the document that names a former id could not be read.
 ///   - resume: called when delivery may go on.
 /// - Returns: what was erased; `nil` if nothing was known and everything could be read.
 private func erase(
     _ user: UserID, _ state: State, _ spools: Spools, at now: Timestamp, _ log: Log, isWhole: Bool,
-    besides others: Int, resume: () throws(Failure) -> Void
+    besides others: Int, isFormerKnown: Bool, resume: () throws(Failure) -> Void
 ) throws(Failure) -> JSONValue? {
     let looks = try state.eraseLooks(naming: user) { log.failure($0) }
     let (devices, elections) = try cancelDeliveries(
@@ -93,6 +96,8 @@ private func erase(
     }
     var unreadable = erased.unreadable + sent.unreadable + looks.unreadable
     if isWhole, max(unreadable, others) > 0 { throw unfinished }
+    // The next attempt finds a former id in the document.
+    guard isFormerKnown || devices == nil else { throw unread }
     erased.files += try state.eraseDocument(of: user)
     // One that was unreadable for a moment looks like that of a user who has come back since.
     if devices == nil, try state.users[user].read() != nil { throw unread }
@@ -144,13 +149,15 @@ private func cancelDeliveries(
 extension State {
     /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and
     /// the audience index may still name it. It stays as an alias, so a killed erasure finds it again.
-    fileprivate func formerID(of user: UserID) throws(Failure) -> UserID? {
+    ///
+    /// - Returns: not known if the document cannot be read, perhaps only now.
+    fileprivate func formerID(of user: UserID) throws(Failure) -> (id: UserID?, isKnown: Bool) {
         do throws(Failure) {
-            return try users[user].read()?.formerID(of: user)
+            return (try users[user].read()?.formerID(of: user), true)
         } catch {
             // The erasure reports the document.
             guard error.isDocumentSpecific else { throw error }
-            return nil
+            return (nil, error.cause == FailureCause.corrupt || error.cause == FailureCause.stale)
         }
     }
 }

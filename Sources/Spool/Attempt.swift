@@ -43,14 +43,4 @@ package struct Attempt: Equatable, Sendable {
 
     /// Whether the push may have arrived although no answer came.
     var isLost: Bool { status == nil && outcome == nil && pushID != nil }
-
-    /// Whether a line of the receipts about an attempt says that the push may have arrived although it was not
-    /// accepted: no answer came, or none to an earlier attempt. Once in doubt, always in doubt: a later answer does
-    /// not tell what became of an earlier attempt.
-    static func leavesDoubt(_ line: JSONObject) -> Bool {
-        if line["in_doubt"]?.bool == true { return true }
-        guard line["outcome"] == nil else { return false }
-        // Earlier versions say in_doubt only with an outcome.
-        return line["repeat"] != nil || line["apns_id"] != nil && line["status"] == nil
-    }
 }

@@ -38,7 +38,7 @@ extension DeliveryTrace {
         reason = line["reason"]?.string
         language = line["language"]?.string ?? language
         outcome = line["outcome"]?.string.flatMap(Outcome.init) ?? outcome
-        if line["outcome"] != nil || !isInDoubt { isInDoubt = Attempt.leavesDoubt(line) }
+        if line["outcome"] != nil || !isInDoubt { isInDoubt = Receipt.leavesDoubt(line) }
     }
 
     /// Adds what the receipts say of its release.

@@ -52,10 +52,6 @@ package final class Intake {
     private var dueList: NameList?
     /// When the first notification was moved to the backlog since the lanes were last listed.
     private var movingSince: Instant?
-    /// Whether somebody's notifications in the backlog have no turn until its folder is listed again, and when that
-    /// was last done for this reason.
-    private var isBacklogNews = false
-    private var lastBacklogNews = Instant.first
     /// What is in the backlog, if that is known.
     var backlog: Backlog?
 
@@ -94,11 +90,11 @@ package final class Intake {
     ///
     /// - Returns: `false` if it could not be moved and is still in hand.
     package func moveToBacklog(_ file: SpoolFile) -> Bool {
+        let isFirst = !hasInBacklog(before: file)
         guard move(file, to: .backlog) else { return false }
         movingSince = movingSince ?? Instant.now
         backlog?.add(file)
-        let hasTurn = list(of: .backlog)?.add("\(file.notification.id).jsonl") ?? true
-        if !hasTurn { isBacklogNews = true }
+        list(of: .backlog)?.add("\(file.notification.id).jsonl", isFirst: isFirst)
         return true
     }
 
@@ -133,14 +129,8 @@ package final class Intake {
     private func list(of lane: Lane) -> NameList? { lists.first { $0.lane == lane }?.list }
 
     /// Lists the lanes again every 50 ms while notifications are moved to the backlog, to find other users'
-    /// new ones; and the backlog, if some have no turn there.
+    /// new ones.
     private func listAgainIfMoving() {
-        // To find the oldest of 100,000 files takes some 0.3 s.
-        if isBacklogNews, Instant.now - lastBacklogNews >= .seconds(3) {
-            isBacklogNews = false
-            lastBacklogNews = .now
-            list(of: .backlog)?.restart()
-        }
         guard let since = movingSince, Instant.now - since >= .milliseconds(50) else { return }
         movingSince = nil
         for (lane, list) in lists where lane == .urgent || lane == .normal { list.restart() }

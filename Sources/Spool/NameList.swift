@@ -120,17 +120,19 @@ final class NameList {
     /// Adds the name of a file that was moved to the folder since that was read. Otherwise it would wait for the
     /// next reading, behind all names that are in memory.
     ///
-    /// - Returns: `false` if it waits so although its group may have no other file: its user has no turn until then.
-    func add(_ name: String) -> Bool {
-        guard isComplete else { return isAtStart || groups[groupOfFile(name)] != nil }
+    /// - Parameter isFirst: whether its user has no older one there.
+    func add(_ name: String, isFirst: Bool) {
+        // Otherwise the next reading finds it.
+        guard !isAtStart else { return }
         let group = isMerged ? 0 : groupOfFile(name)
-        // It must not overtake its group's older files, which may be those that are not in memory.
-        guard count > 0, !leftOut.contains(group) else { return true }
-        let most = isMerged ? Self.mostOrdered : Self.mostOfGroup
-        guard count < Self.most, (groups[group]?.count ?? 0) < most else {
+        // It must not overtake its user's older files, which may be those that are not in memory.
+        guard isFirst || isComplete && count > 0 && !leftOut.contains(group) else { return }
+        // Users who have none in memory get their turn all the same.
+        let most = isFirst ? 2 * Self.most : Self.most
+        guard count < (isMerged ? Self.mostOrdered : most) else {
             // Nor may what comes after it.
             leftOut.insert(group)
-            return true
+            return
         }
         let file = File(name: name, written: Moment(ofFile: "\(folder)/\(name)"))
         count += 1
@@ -139,7 +141,6 @@ final class NameList {
         // The time of a group's only file may not be known.
         if groups[group]?.count == 1 { unordered.insert(group) }
         groups[group, default: []].insert(file, at: place)
-        return true
     }
 
     /// Files that are as old have their turn before it. Any place will do if they are in no order yet.

@@ -234,11 +234,11 @@ final class QueueMove {
         let written = written(parts.map { $0.file })
         for index in writers.indices {
             try writers[index].lines.flush()
-            try systemCalls(writers[index].file.synchronize())
-            do throws(SystemError) {
-                // Drainers go by it. A file system may not know it, or set another one with what it writes late.
-                try writers[index].file.date(seconds: written.seconds, nanoseconds: written.rest)
-            } catch {}
+            let file = writers[index].file
+            // A file system may set another time with what it writes late.
+            date(file, written)
+            try systemCalls(file.synchronize())
+            date(file, written)
             for part in parts {
                 try prepare(notification, from: part.source, to: writers[index].spool)
             }
@@ -246,6 +246,13 @@ final class QueueMove {
         let name = "\(id).\(service.rawValue)"
         try spools.acceptMoved(
             name, at: writers.map { $0.path }, from: parts.map { $0.source.spool.queue })
+    }
+
+    /// Drainers go by it. A file system may not know it.
+    private func date(_ file: FileDescriptor, _ written: (seconds: Int64, rest: Int64)) {
+        do throws(SystemError) {
+            try file.date(seconds: written.seconds, nanoseconds: written.rest)
+        } catch {}
     }
 
     /// When the first of a notification's files was written, by the system's clock, but at most 20 hours ago: an

@@ -32,6 +32,16 @@ package struct Receipt: Equatable, Sendable {
 }
 
 extension Receipt {
+    /// Whether a line of the receipts about an attempt says that the push may have arrived although it was not
+    /// accepted: no answer came, or none to an earlier attempt. Once in doubt, always in doubt: a later answer does
+    /// not tell what became of an earlier attempt.
+    static func leavesDoubt(_ line: JSONObject) -> Bool {
+        if line["in_doubt"]?.bool == true { return true }
+        guard line["outcome"] == nil else { return false }
+        // Earlier versions say in_doubt only with an outcome.
+        return line["repeat"] != nil || line["apns_id"] != nil && line["status"] == nil
+    }
+
     /// - Returns: `nil` for a line that says nothing about a device.
     init?(_ line: JSONObject, of service: PushService) {
         guard let id = line["id"]?.string, let at = line["at"]?.timestamp,
@@ -51,7 +61,7 @@ extension Receipt {
         number = line["n"]?.integer
         status = line["status"]?.integer
         reason = line["reason"]?.string
-        isInDoubt = Attempt.leavesDoubt(line)
+        isInDoubt = Self.leavesDoubt(line)
         delay = line["delay"]?.count.map { .milliseconds($0) }
         delaySinceMove = line["since_move"]?.count.map { .milliseconds($0) }
     }

@@ -84,7 +84,7 @@ extension ReceiptLog {
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)
-            let isLost = outcome == nil && Attempt.leavesDoubt(members)
+            let isLost = outcome == nil && Receipt.leavesDoubt(members)
             return (id, .attempt(number: number, outcome, isLost: isLost))
         }
         if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),

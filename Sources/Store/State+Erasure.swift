@@ -27,7 +27,7 @@ extension State {
     /// Removes everything from the user's document but the aliases and the former id, so that nothing more is
     /// accepted for its devices. The caller must hold the drainer's election.
     ///
-    /// - Returns: the devices; `nil` if the document cannot be read.
+    /// - Returns: the devices; `nil` if the document cannot be read, perhaps only now.
     @export(interface)
     package func takeDevices(of user: UserID) throws(Failure) -> [Device]? {
         users[user].clearLock()
@@ -45,7 +45,9 @@ extension State {
             else {
                 throw error
             }
-            return nil
+            // A damaged one is set aside.
+            let isSetAside = [FailureCause.corrupt, FailureCause.stale].contains(error.cause)
+            return isSetAside ? [] : nil
         }
         return try users[user].update { (document) throws(Failure) in
             try registry.beginHandOvers(of: document.devices, from: user)

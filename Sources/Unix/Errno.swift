@@ -19,7 +19,6 @@ package struct Errno: Equatable, Sendable {
     package static let notDirectory = Errno(rawValue: ENOTDIR)
     package static let notSupported = Errno(rawValue: EOPNOTSUPP)
     package static let notEmpty = Errno(rawValue: ENOTEMPTY)
-    package static let nameTooLong = Errno(rawValue: ENAMETOOLONG)
     package static let noAccess = Errno(rawValue: EACCES)
     package static let notPermitted = Errno(rawValue: EPERM)
     package static let noSpace = Errno(rawValue: ENOSPC)

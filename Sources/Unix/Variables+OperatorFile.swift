@@ -21,13 +21,17 @@ extension Variables {
         throw wrong(name, "the file \(path) does not exist\(advice)")
     }
 
-    /// Throws if a path that cannot be read may be a key. An absolute path is none if something of that name, or a
-    /// folder on the way there, exists; every relative path fails in a folder without access.
+    /// Throws if a path that cannot be read may be a key. An absolute path is no key if something of that name, or
+    /// a folder on the way there, exists. A relative one shows nothing: if the current folder cannot be entered, each
+    /// of them fails.
     @export(interface)
     package func checkIsNoKey(
         _ path: String, in name: String, after error: SystemError
     ) throws(Failure) {
-        let isThere = path.utf8.starts(with: "/".utf8) && error.errno != .nameTooLong
-        if !isThere { try checkIsNoKey(path, in: name) }
+        let isFound =
+            error.call != "open"
+            || [.noAccess, .notPermitted, .invalid, .isFolder, .loop].contains(error.errno)
+        if isFound, path.utf8.starts(with: "/".utf8) { return }
+        try checkIsNoKey(path, in: name)
     }
 }

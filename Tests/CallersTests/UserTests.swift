@@ -177,6 +177,14 @@ import Turnstone
             caller(headers, variables: ["ALLOWED_ORIGINS": text]) == "misconfigured")
     }
 
+    @Test("a wrong entry of ALLOWED_ORIGINS is named by its place and not repeated")
+    func wrongEntry() throws {
+        var variables = Variables()
+        variables.offer("ALLOWED_ORIGINS", "https://a.org, sesame")
+        let failure = try #require(throws: Failure.self) { _ = try AllowedOrigins(variables) }
+        #expect(failure.sentence.contains("entry 2") && !failure.sentence.contains("sesame"))
+    }
+
     @Test("an origin that comes twice is refused")
     func twice() {
         let headers = [

@@ -86,7 +86,8 @@ import Unix
         try world.simulator.perform(command)
     }
 
-    /// The titles that a push service has accepted, each once, and where it came first.
+    /// The titles that a push service has accepted, each where it came first. FCM knows no ids by which it could be
+    /// told whether a repetition is one.
     private func arrived(at service: String) throws -> [String] {
         var seen: Set<String> = []
         return try world.pushes(of: service).compactMap { push in
@@ -95,7 +96,7 @@ import Unix
             guard let title = alert?.object?["title"]?.string else {
                 throw TestFailure("no title: \(push)")
             }
-            return seen.insert(title).inserted ? title : nil
+            return seen.insert(push["apns_id"]?.string ?? title).inserted ? title : nil
         }
     }
 

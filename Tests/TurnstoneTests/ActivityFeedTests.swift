@@ -106,6 +106,7 @@ import Testing
             aps(2), priority: 5, at: nil, expires: first, now: first, id: "2", for: .session)
         for second in [5, ahead - 1] {
             let now = start + .seconds(second)
+            var own = own
             let addition = own.add(
                 aps(3), priority: 5, at: now, expires: now, now: now, id: "3", besides: session)
             #expect((addition == .outdated) == (ahead == 600), "after \(second) s")

@@ -43,7 +43,9 @@ extension Verdict {
         case .settled(.gone), .later: break
         case .notSent:
             // Its own environment has answered: the push cannot have arrived.
-            verdict = Verdict(status: 400, reason: reason, meaning: .later(.minutes(5)))
+            let sentence =
+                "BadDeviceToken; the other environment was not asked: \(reason ?? "unknown")"
+            verdict = Verdict(status: 400, reason: sentence, meaning: .later(.minutes(5)))
         case .settled, .probing, .behind, .busy, .stop:
             verdict = Verdict(
                 status: 400, reason: "BadDeviceToken", meaning: .settled(.quarantined))

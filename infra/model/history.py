@@ -87,7 +87,8 @@ class History:
 
     def do_shards(self, step):
         """Gives each push service so many queues from now on."""
-        self.programs.shards = self.world.shards = step["count"]
+        self.programs.shards = step["count"]
+        self.world.shards.add(step["count"])
 
     def do(self, step):
         self.steps.append(step)
@@ -375,12 +376,21 @@ class History:
                         world.claim_partly(steps[0], losers)
                         candidates.append((world, [world], True, "partly"))
         # The answers say for how many devices each message is.
-        candidates.sort(key=lambda candidate: candidate[0].misses([step.get("name") for step in steps]))
-        for world, passed, fits, how in candidates:
+        named = [step.get("name") for step in steps]
+        candidates.sort(key=lambda candidate: candidate[0].misses(named))
+
+        def explains(world, fits):
             world.learn_names(listed)
             gone = {device.name for user in USERS for device in world.devices[user] if device.phone in refused}
-            if fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes)):
+            return fits and is_explained(listed, world.listing(), gone) and (wishes is None or self.are_wishes(world, wishes))
+
+        for world, passed, fits, how in candidates:
+            if explains(world, fits):
                 self.world = world
+                if len(steps) > 1:
+                    others = [other for other, _, fits, _ in candidates if other.misses(named) == world.misses(named) and explains(other, fits)]
+                    for name in named:
+                        world.excuse_open(name, others)
                 if ended is not None:
                     ended["ended"] = how
                 for step in steps if len(steps) > 1 else ():

@@ -368,9 +368,9 @@ def check_report(world, message, report):
         device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
         if device is None:
             continue
-        # A drainer that was killed may have recorded the answer first.
-        if target in message.perhaps and any(
-                line["id"] in (device.name, device.twin) and line["state"] == "accepted" for line in lines):
+        # It arrived at the former token, perhaps while that was replaced, or a drainer was killed with the answer recorded.
+        ids = {device_id(PHONES[name]) for name in (device.name, device.twin) if name in PHONES}
+        if device.former.intersection(arrived) and any(line["id"] in ids and line["state"] == "accepted" for line in lines):
             continue
         if device.phone not in arrived and not (user in message.held and (accepted or forgotten)):
             missing.append(f"{user}'s phone {device.phone}")

@@ -31,6 +31,7 @@ class Device:
     name: str  # the phone of its first token, or "another": listings and reports know it by this
     doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
     twin: str | None = None  # the name of the device that it became one with: listings may know it by either
+    former: set = field(default_factory=set)  # phones that it had before
 
 
 @dataclass
@@ -81,11 +82,11 @@ class Message:
     event: str | None = None
     request: str | None = None
     targets: list = field(default_factory=list)
+    names: list = field(default_factory=list)  # of each target: (user, the name of the device)
     held: set = field(default_factory=set)  # users who wanted nothing when it was accepted, or since
     cancelled: str | None = None  # "wholly" or "perhaps"
     has_own_life: bool = False  # else it does not expire while it is held
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
-    perhaps: set = field(default_factory=set)  # (user, slot): it arrived at the device's former token, and its answer may have been lost
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
     begun: int = 0  # by the right clock, its receipts begin then or later
@@ -138,7 +139,7 @@ class World:
         self.group = 0
         self.slots = 0
         self.aliases = {}
-        self.shards = 1  # queues of each push service
+        self.shards = {1}  # how many queues each push service has had
         self.replaced = False  # whether a token has taken the place of another
         self.devices = {user: [] for user in USERS}
         self.preferences = {user: Preferences() for user in USERS}
@@ -211,6 +212,13 @@ class World:
         messages = [self.messages[name] for name in names if name in self.messages]
         return sum(message.devices != message.phones for message in messages)
 
+    def excuse_open(self, name, others):
+        """Whether a message was for a device is open if other orders of the same requests explain the answers, too."""
+        message = self.messages.get(name)
+        for target, device in zip(message.targets, message.names) if message else ():
+            if any(device not in other.messages[name].names for other in others if name in other.messages):
+                message.excuses.setdefault(target, "accepted at the same time")
+
     def excuse_claimed(self, phone, names):
         """A phone went to another user while messages were accepted: each of several users is looked up at a moment of its own."""
         for name in names:
@@ -280,8 +288,7 @@ class World:
                     if target[0] == user and self.slot_of(target[1]) == replaced.slot:
                         if delivery.answered:
                             message.excuses.setdefault(target, "arrived before")
-                        else:
-                            message.perhaps.add(target)
+            replaced.former.add(previous)
             twin = self.device(user, phone)
             if twin is not None:
                 self.devices[user].remove(twin)
@@ -401,6 +408,7 @@ class World:
         for user in message.users:
             for device in self.devices[user]:
                 message.targets.append((user, device.slot))
+                message.names.append((user, device.name))
                 if device.doubtful:
                     message.excuses[(user, device.slot)] = "doubtful"
         if message.event == "approval_cleared":
@@ -432,9 +440,15 @@ class World:
         return (one.due or one.accepted) >= (other.due or other.accepted)
 
     def share_queue(self, one, other, phone):
-        """Whether two messages wait for a phone in one queue, within which the order is kept. A user's queue goes by the user's id."""
-        users = {user for user in one.users + other.users if user in self.holders(phone)}
-        return len({int(hashlib.sha256(user.encode()).hexdigest()[:8], 16) % self.shards for user in users}) < 2
+        """Whether two messages surely wait for a phone in one queue, within which the order is kept. A user's queue goes by the user's id."""
+        def users(message):
+            return tuple(user for user in message.users if any(
+                target[0] == user and device.phone == phone and device.slot == self.slot_of(target[1])
+                for target in message.targets for device in self.devices[user]))
+
+        everybody = set(users(one) + users(other))
+        return users(one) == users(other) or all(
+            len({int(hashlib.sha256(user.encode()).hexdigest()[:8], 16) % count for user in everybody}) < 2 for count in self.shards)
 
     ### Games
 
