@@ -11,11 +11,22 @@ struct UnopenedOnceTests {
     ) throws -> (opened: [String], answer: Answer) {
         let fixture = try Fixture(name, in: installation)
         try installation.prepare(fixture)
+        try addFormerID(to: installation.state)
         let fault = number.map { ["-e", "inject=openat:error=EACCES:when=\($0)"] } ?? []
         let (traced, ended) = try SystemCalls.of(
             Programs.path(name.program), ["openat"], input: Array(fixture.request.input.utf8),
             environment: installation.environment, options: fault)
         return (traced.calls.map { $0.text(0) ?? "" }, try Answer(event: ended.stdout))
+    }
+
+    /// Lets the user have had another id, which only the document and the receipts name.
+    private func addFormerID(to state: TemporaryFolder) throws {
+        let path = "users/49/ann.json"
+        var document = try #require(try JSON.parse(state.read(path) ?? []).object)
+        document["former_id"] = "zoe"
+        try state.write(JSON.text(.object(document)), to: path)
+        let receipt = #"{"id":"n","n":0,"user":"zoe","device":"80ab80ab","at":1795262300000}"#
+        try state.write("\(receipt)\n", to: "receipts/2026-11-21.apns.1.jsonl")
     }
 
     @Test(
@@ -36,8 +47,9 @@ struct UnopenedOnceTests {
                 answer.status == 200
                 && answer.json?.object?["erased"]?.object?["unreadable"] == nil
             let naming = installation.state.files().filter { file in
-                file.key.hasSuffix("/ann.json")
-                    || String(decoding: file.value, as: UTF8.self).contains(#""ann""#)
+                let text = String(decoding: file.value, as: UTF8.self)
+                return file.key.hasSuffix("/ann.json") || text.contains(#""ann""#)
+                    || text.contains(#""zoe""#)
             }
             #expect(
                 !isComplete || naming.isEmpty,
