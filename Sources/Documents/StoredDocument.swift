@@ -28,7 +28,8 @@ package struct StoredDocument<Content: Document> {
             of: path, lock, in: LockPlace.folder(ofShelf: shelf), ownLocks: options.ownLocks)
     }
 
-    /// Reads the last committed content; `nil` if there is none. Takes no lock.
+    /// Reads the last committed content; `nil` if there is none. Takes no lock, except to make sure that a document
+    /// is missing on a file system that machines share.
     ///
     /// - Throws: `stale` if an older document than the committed one is in its place, or the file system keeps
     ///   showing one. Where the document may vanish, an older one will do, too.
@@ -43,8 +44,9 @@ package struct StoredDocument<Content: Document> {
                 guard !mayBeAny, try Lock.committedRevision(at: lock) > 0 else { return nil }
                 // The first commit may have happened since. On some network file systems, a file that is
                 // replaced while it is opened seems to be missing.
-                guard patience.wait() else { throw missing }
-                continue
+                if patience.wait() { continue }
+                guard options.isLocal else { return try readLocked() }
+                throw missing
             }
             let isNewest = committed > 0 && known.revision >= committed
             if mayBeAny || isNewest && checkingCopy == nil { return known.content }
@@ -64,6 +66,15 @@ package struct StoredDocument<Content: Document> {
                 throw stale(known.revision, committed)
             }
         }
+    }
+
+    /// Reads the content with the lock held, so that nobody is replacing it meanwhile; `nil` if there is none.
+    private func readLocked() throws(Failure) -> Content? {
+        let stored = try whenShown { (start) throws(Failure) in
+            try Lock.holding(lock) { (lock) throws(Failure) in try current(lock, since: start) }
+        }
+        guard stored.revision > 0 else { return nil }
+        return stored.isNumbered ? stored.content : try checked(stored.content)
     }
 
     /// Reads the last committed content; `nil` if there is none, or it is damaged or older. Takes no lock, waits

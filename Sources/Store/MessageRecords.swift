@@ -11,6 +11,8 @@ import Unix
 /// which stay when the day's folder is removed.
 package struct MessageRecords {
     let folder: String
+    /// Whether no other machine uses the folder.
+    let isLocal: Bool
 
     /// How long a repeated request is recognized.
     package static let repeatWindow = Interval.hours(24)
@@ -85,6 +87,22 @@ package struct MessageRecords {
     @export(interface)
     package func find(_ id: String) throws(Failure) -> MessageRecord? {
         guard isID(id) else { return nil }
+        return try patiently { () throws(Failure) in try look(for: id) }
+    }
+
+    /// Looks again for what seems to be missing. Some network file systems say that of a record that is replaced
+    /// while it is opened.
+    private func patiently(
+        _ look: () throws(Failure) -> MessageRecord?
+    ) throws(Failure) -> MessageRecord? {
+        var patience = Patience()
+        repeat {
+            if let record = try look() { return record }
+        } while !isLocal && patience.wait()
+        return nil
+    }
+
+    private func look(for id: String) throws(Failure) -> MessageRecord? {
         var unreadable: Failure?
         for day in try days().reversed() {
             // The record may be in another day's folder than the one that cannot be read.
@@ -149,7 +167,10 @@ package struct MessageRecords {
                 break
             }
             do throws(Failure) {
-                guard let record = try record(id, day).readUnlocked() else { continue }
+                let found = try patiently { () throws(Failure) in
+                    try record(id, day).readUnlocked()
+                }
+                guard let record = found else { continue }
                 // Nearly always the last one.
                 let before = newest.lastIndex {
                     ($0.record.accepted, $0.id) > (record.accepted, id)
@@ -238,7 +259,7 @@ package struct MessageRecords {
     }
 
     private func record(_ id: String, _ day: String) -> StoredDocument<MessageRecord> {
-        Shelf(folder: "\(folder)/\(day)")[DocumentName(single: id)]
+        Shelf(folder: "\(folder)/\(day)", isLocal: isLocal)[DocumentName(single: id)]
     }
 
     private func days() throws(Failure) -> [String] {

@@ -162,7 +162,9 @@ package struct State {
         Shelf(folder: folder, mayVanish: true, isLocal: isLocal)
     }
 
-    package var messages: MessageRecords { MessageRecords(folder: "\(folder)/messages") }
+    package var messages: MessageRecords {
+        MessageRecords(folder: "\(folder)/messages", isLocal: isLocal)
+    }
     package var keys: Keys { Keys(state: self) }
     package var registry: Registry { Registry(state: self) }
     package var pace: Pace { Pace(folder: folder) }

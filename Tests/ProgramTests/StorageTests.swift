@@ -10,7 +10,7 @@ import Turnstone
 /// themselves have nothing by which the kind can be set.
 @Suite struct StorageTests {
     /// FUSE_SUPER_MAGIC, little endian.
-    private static let fuse = "46557365"
+    fileprivate static let fuse = "46557365"
 
     private func ended(
         _ program: String, in environment: [String: String], input: String, kind: String? = fuse,
@@ -407,25 +407,69 @@ struct NetworkStorageTests {
         #expect(answer.status == status, "\(answer)")
     }
 
-    @Test("a document that seems to be missing while it is replaced is looked for again")
-    func missing() throws {
-        let installation = try Endpoint.installation()
-        #expect(try register(installation, ["-e", "trace=none"]).status == 200)
-        let name = try #require(
-            installation.state.files().keys.first { $0.hasSuffix("/1783478.json") })
+    /// Runs a program where the first `count` attempts to open a file find none.
+    private func answer(
+        _ program: String, to event: String, in installation: Installation,
+        withoutFile name: String, count: Int
+    ) throws -> Answer {
+        let folder = installation.state.path
         let ended = try Programs.start(
             at: SystemCalls.tracer,
             [
-                "-qq", "-o", "/dev/null", "-P", "\(installation.state.path)/\(name)", "-e",
-                "trace=openat,open", "-e", "inject=openat,open:error=ENOENT:when=1..3", "--",
-                Programs.path("devices-list"),
+                "-qq", "-o", "/dev/null", "-P", "\(folder)/\(name)", "-P", folder, "-e",
+                "trace=openat,open,statfs", "-e",
+                "inject=statfs:poke_exit=@arg2=\(StorageTests.fuse)00000000", "-e",
+                "inject=openat,open:error=ENOENT:when=1..\(count)", "--", Programs.path(program),
             ],
-            input: Array(
-                #"{"method": "GET", "path": "/api/devices", "headers": {"X-API-Key": "\#(Endpoint.key)"}}"#
-                    .utf8),
+            input: Array(event.utf8),
             entries: installation.environment.map { "\($0.key)=\($0.value)" }
         ).end()
-        #expect(try Answer(event: ended.stdout).status == 200, "\(ended.stderr)")
+        return try Answer(event: ended.stdout)
+    }
+
+    /// A state folder with a device, which machines share.
+    private func shared() throws -> Installation {
+        let installation = try Endpoint.installation()
+        #expect(try register(installation, ["-e", "trace=none"]).status == 200)
+        let test = try Programs.run("storage-test", [installation.state.path], environment: [:])
+        #expect(test.exitCode == 0, "\(test.stdout) \(test.stderr)")
+        return installation
+    }
+
+    @Test(
+        "a document that seems to be missing while it is replaced is looked for again, at last under its lock",
+        arguments: [3, 8, 12])
+    func missing(count: Int) throws {
+        let installation = try shared()
+        let name = try #require(
+            installation.state.files().keys.first { $0.hasSuffix("/1783478.json") })
+        let answer = try answer(
+            "devices-list",
+            to: #"{"method": "GET", "path": "/api/devices", "#
+                + #""headers": {"X-API-Key": "\#(Endpoint.key)"}}"#,
+            in: installation, withoutFile: name, count: count)
+        #expect(answer.status == 200, "\(answer)")
+    }
+
+    @Test("so is a message's record", arguments: [1, 5])
+    func missingRecord(count: Int) throws {
+        let installation = try shared()
+        let key = #""headers": {"Authorization": "Key \#(Endpoint.serverKey)"}"#
+        let accepted = try Programs.run(
+            "notify",
+            stdin: #"{"method": "POST", "path": "/api/notify", \#(key), "#
+                + #""body": {"users": ["1783478"], "title": "Your turn"}}"#,
+            environment: installation.environment)
+        #expect(try Answer(event: accepted.stdout).status == 202)
+        let name = try #require(
+            installation.state.files().keys.first {
+                $0.hasPrefix("messages/") && $0.hasSuffix(".json")
+            })
+        let id = (name as NSString).lastPathComponent.dropLast(5)
+        let answer = try answer(
+            "notify", to: #"{"method": "GET", "path": "/api/notify/\#(id)", \#(key)}"#,
+            in: installation, withoutFile: name, count: count)
+        #expect(answer.status == 200, "\(answer)")
     }
 
     @Test("who was elected is read with the lock held, and on disk before anything else is done")

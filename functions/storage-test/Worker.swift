@@ -215,16 +215,18 @@ extension Worker {
         return bytes.count / Self.line.count
     }
 
-    /// Replaces a file again and again, while the other process reads it.
+    /// Replaces a file again and again under its lock, while the other process reads it.
     private func publish(_ name: String, rounds: Int) throws(TrialError) -> String {
         for round in 1...rounds {
-            try tried(Files.replace(path(name), with: Array("\(round)\n".utf8)))
+            try holding(name) { () throws(TrialError) in
+                try tried(Files.replace(path(name), with: Array("\(round)\n".utf8)))
+            }
             breathe(round)
         }
         return ""
     }
 
-    /// Reads a file without a lock until it has its last content.
+    /// Reads a file, as programs read a document, until it has its last content.
     private func follow(_ name: String, last: Int) throws(TrialError) -> String {
         var (known, reads) = (0, 0)
         var progress = Instant.now
@@ -244,14 +246,17 @@ extension Worker {
         return "\(reads)"
     }
 
-    /// Looks for a missing file as often as the programs do: some network file systems say that a file which
-    /// is replaced while it is opened is missing.
+    /// Looks for a missing file as the programs do, at last under its lock: some network file systems say that a
+    /// file which is replaced while it is opened is missing.
     private func readPatiently(_ name: String) throws(TrialError) -> Int {
         var patience = Patience()
         repeat {
             if let number = try read(name) { return number }
         } while patience.wait()
-        throw .broken("a reader without the lock found no file while it was replaced")
+        guard let number = try holding(name, { () throws(TrialError) in try read(name) }) else {
+            throw .broken("a file that was only replaced was missing, also under its lock")
+        }
+        return number
     }
 
     /// Puts files into a folder, as the programs accept notifications.
