@@ -68,7 +68,7 @@ package struct Report {
         // Checked first without the lock, so that unknown ids leave no lock files.
         guard try state.messages.find(id) != nil else { throw unknown }
         return try state.messages.holding(id) { () throws(Failure) in
-            guard var record = try state.messages.find(id) else { throw unknown }
+            guard var record = try state.messages.findLocked(id) else { throw unknown }
             let start = try spools.receiptsStart(notBefore: nil, at: now)
             if let moment = record.sendAfter, now < moment, record.place != nil {
                 // Its receipts now begin earlier than planned.

@@ -26,8 +26,12 @@ package struct MessageRecords {
     package func holding<Result>(
         _ name: String, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let shard = hex(SHA256.hash(Array(name.utf8)).prefix(1))
-        return try Lock.holding("\(folder)/\(shard)") { (_) throws(Failure) in try body() }
+        try Lock.holding(lockName(name)) { (_) throws(Failure) in try body() }
+    }
+
+    /// The path of a name's lock, without `.lock`.
+    private func lockName(_ name: String) -> String {
+        "\(folder)/\(hex(SHA256.hash(Array(name.utf8)).prefix(1)))"
     }
 
     /// The id for the message of a request with an idempotency key, and the message's record if the key was
@@ -87,19 +91,27 @@ package struct MessageRecords {
     @export(interface)
     package func find(_ id: String) throws(Failure) -> MessageRecord? {
         guard isID(id) else { return nil }
-        return try patiently { () throws(Failure) in try look(for: id) }
+        return try patiently(id) { () throws(Failure) in try look(for: id) }
     }
 
-    /// Looks again for what seems to be missing. Some network file systems say that of a record that is replaced
-    /// while it is opened.
+    /// The same for a caller who holds the id's lock, so that nobody is replacing the record.
+    @export(interface)
+    package func findLocked(_ id: String) throws(Failure) -> MessageRecord? {
+        isID(id) ? try look(for: id) : nil
+    }
+
+    /// Looks again for a record that seems to be missing, at last with the id's lock held. Some network file systems
+    /// say that of a file that is replaced while it is opened.
     private func patiently(
-        _ look: () throws(Failure) -> MessageRecord?
+        _ id: String, _ look: () throws(Failure) -> MessageRecord?
     ) throws(Failure) -> MessageRecord? {
         var patience = Patience()
         repeat {
             if let record = try look() { return record }
         } while !isLocal && patience.wait()
-        return nil
+        // Without that lock nobody has replaced it. An id that nobody knows leaves no lock file.
+        guard !isLocal, try systemCalls(Files.exists("\(lockName(id)).lock")) else { return nil }
+        return try holding(id, look)
     }
 
     private func look(for id: String) throws(Failure) -> MessageRecord? {
@@ -167,7 +179,7 @@ package struct MessageRecords {
                 break
             }
             do throws(Failure) {
-                let found = try patiently { () throws(Failure) in
+                let found = try patiently(id) { () throws(Failure) in
                     try record(id, day).readUnlocked()
                 }
                 guard let record = found else { continue }
@@ -259,7 +271,7 @@ package struct MessageRecords {
     }
 
     private func record(_ id: String, _ day: String) -> StoredDocument<MessageRecord> {
-        Shelf(folder: "\(folder)/\(day)", isLocal: isLocal)[DocumentName(single: id)]
+        Shelf(folder: "\(folder)/\(day)")[DocumentName(single: id)]
     }
 
     private func days() throws(Failure) -> [String] {

@@ -410,17 +410,19 @@ struct NetworkStorageTests {
     /// Runs a program where the first `count` attempts to open a file find none.
     private func answer(
         _ program: String, to event: String, in installation: Installation,
-        withoutFile name: String, count: Int
+        withoutFile name: String, count: Int, isShared: Bool = true
     ) throws -> Answer {
+        let kind =
+            isShared
+            ? ["-e", "inject=statfs:poke_exit=@arg2=\(StorageTests.fuse)00000000"] : []
         let folder = installation.state.path
         let ended = try Programs.start(
             at: SystemCalls.tracer,
             [
                 "-qq", "-o", "/dev/null", "-P", "\(folder)/\(name)", "-P", folder, "-e",
                 "trace=openat,open,statfs", "-e",
-                "inject=statfs:poke_exit=@arg2=\(StorageTests.fuse)00000000", "-e",
-                "inject=openat,open:error=ENOENT:when=1..\(count)", "--", Programs.path(program),
-            ],
+                "inject=openat,open:error=ENOENT:when=1..\(count)",
+            ] + kind + ["--", Programs.path(program)],
             input: Array(event.utf8),
             entries: installation.environment.map { "\($0.key)=\($0.value)" }
         ).end()
@@ -438,8 +440,8 @@ struct NetworkStorageTests {
 
     @Test(
         "a document that seems to be missing while it is replaced is looked for again, at last under its lock",
-        arguments: [3, 8, 12])
-    func missing(count: Int) throws {
+        arguments: [(3, false), (3, true), (8, true), (12, true)])
+    func missing(count: Int, isShared: Bool) throws {
         let installation = try shared()
         let name = try #require(
             installation.state.files().keys.first { $0.hasSuffix("/1783478.json") })
@@ -447,11 +449,11 @@ struct NetworkStorageTests {
             "devices-list",
             to: #"{"method": "GET", "path": "/api/devices", "#
                 + #""headers": {"X-API-Key": "\#(Endpoint.key)"}}"#,
-            in: installation, withoutFile: name, count: count)
+            in: installation, withoutFile: name, count: count, isShared: isShared)
         #expect(answer.status == 200, "\(answer)")
     }
 
-    @Test("so is a message's record", arguments: [1, 5])
+    @Test("so is the record of a message, which its sender has cancelled", arguments: [1, 5, 8])
     func missingRecord(count: Int) throws {
         let installation = try shared()
         let key = #""headers": {"Authorization": "Key \#(Endpoint.serverKey)"}"#
@@ -466,6 +468,10 @@ struct NetworkStorageTests {
                 $0.hasPrefix("messages/") && $0.hasSuffix(".json")
             })
         let id = (name as NSString).lastPathComponent.dropLast(5)
+        let cancelled = try Programs.run(
+            "notify", stdin: #"{"method": "DELETE", "path": "/api/notify/\#(id)", \#(key)}"#,
+            environment: installation.environment)
+        #expect(try Answer(event: cancelled.stdout).status == 200)
         let answer = try answer(
             "notify", to: #"{"method": "GET", "path": "/api/notify/\#(id)", \#(key)}"#,
             in: installation, withoutFile: name, count: count)
