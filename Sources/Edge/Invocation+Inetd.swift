@@ -131,6 +131,8 @@ extension Invocation {
     ) -> Bool {
         let body = response.bytes
         var text = "HTTP/1.1 \(response.status) \(response.reason)\r\n"
+        // A web server adds it to the other forms (RFC 9110 section 6.6.1).
+        text += "Date: \(CalendarDate(.systemNow).httpText)\r\n"
         for (name, value) in response.allHeaders { text += "\(name): \(value)\r\n" }
         // A 204 has no Content-Length (RFC 9110 section 8.6).
         if response.hasBody { text += "Content-Length: \(body.count)\r\n" }

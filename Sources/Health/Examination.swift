@@ -54,11 +54,22 @@ package struct Examination {
             }
         }
         var files = folders.closed.map { (name: $0, reason: Errno.noAccess.name) }
-        do throws(Failure) {
-            files += try state.unusable().filter { !folders.closed.contains($0.name) }
-        } catch { faults.append(error) }
+        for find in [unreadableReceipts, state.unusable] {
+            do throws(Failure) {
+                for file in try find() where !files.contains(where: { $0.name == file.name }) {
+                    files.append(file)
+                }
+            } catch { if !folders.explain(error) { faults.append(error) } }
+        }
         return problems + faults.map { Problem(stateFault: $0, of: state.folder) }
             + unusable(files) + folders.replaced
+    }
+
+    /// What pushes became of is read from these, by reports, the timeline and the statistics.
+    private func unreadableReceipts() throws(Failure) -> [(name: String, reason: String)] {
+        try spools.unreadableReceipts().map { (path, error) in
+            (String(path.dropFirst(state.folder.utf8.count + 1)), error.errno.name)
+        }
     }
 
     /// Whether files can be written and how much room is left for them. A full disk is one problem, not two.
@@ -172,7 +183,7 @@ package struct Examination {
     /// Links whose target does not exist, for example on a disk that is not mounted.
     private func links() throws(Failure) -> [Problem] {
         var problems: [Problem] = []
-        var inside = ["", "/spool", "/messages"]
+        var inside = ["", "/spool", "/messages", "/receipts"]
         for spool in try spools.all() { inside += ["/\(spool.name)", "/\(spool.name)/ready"] }
         for folder in inside.map({ state.folder + $0 }) {
             problems += try systemCalls { () throws(SystemError) in

@@ -46,7 +46,8 @@ package struct Report {
             return
         }
         var trace = try spools.trace(
-            id, from: start, devices: record.devices, isHeld: record.held > 0)
+            id, from: start, devices: record.devices, isHeld: record.held > 0,
+            accepted: record.accepted, at: now)
         trace.dropUnknownDevices()
         guard !trace.isForgotten else {
             throw .refused(

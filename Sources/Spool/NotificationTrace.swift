@@ -52,6 +52,16 @@ extension NotificationTrace {
         if !hadEnded, deliveries[number].outcome != nil { endedCount += 1 }
     }
 
+    /// The names of the boxes that the receipts say it is in.
+    var heldBoxes: Set<String> {
+        Set(
+            deliveries.compactMap { (delivery) in
+                guard delivery.outcome == .held, let user = delivery.user.flatMap(UserID.init)
+                else { return nil }
+                return HeldBox(of: user, delivery.device).name
+            })
+    }
+
     mutating func settleAsDamaged() {
         for number in deliveries.indices
         where deliveries[number].outcome == nil && !deliveries[number].isWaiting {

@@ -18,6 +18,8 @@ package struct PushStatistics {
     package fileprivate(set) var hours: [Hour] = []
     /// How many bytes of receipts were not read yet.
     package fileprivate(set) var uncounted = 0
+    /// Why some receipts were left out: their files are there and cannot be read.
+    package fileprivate(set) var unread: [Failure] = []
 
     /// The days that are shown and stored.
     package static let days = 31
@@ -67,6 +69,7 @@ extension Spools {
             }
             if isCounting, counts.hasChanged { try counts.write(path) }
             result.uncounted += counts.uncounted
+            result.unread += counts.unread
             for hour in counts.hours { result.add(hour) }
         }
         return result
@@ -102,6 +105,7 @@ private struct DayCounts {
     private var read = JSONObject()
     private(set) var hasChanged = false
     private(set) var uncounted = 0
+    private(set) var unread: [Failure] = []
 
     private static let piece = 1 << 20
 
@@ -155,23 +159,19 @@ private struct DayCounts {
     ) throws(Failure) {
         let name = "\(log.queue.text).\(volume.term)"
         let file: FileDescriptor
-        let size: Int
-        do throws(SystemError) {
-            file = try FileDescriptor.open(log.path(volume), .read)
-            size = try file.size()
-        } catch {
-            // `health` reports what cannot be read.
-            guard error.errno.concernsOneFile || error.errno == .noEntry else {
-                throw error.failure
-            }
-            return
+        switch try log.openToRead(volume) {
+        case .file(let opened): file = opened
+        case .gone: return
+        case .unreadable(let error): return unread.append(error.failure)
         }
+        let size = try systemCalls(file.size())
         var offset = Int(read[name]?.count ?? 0)
         var endsInHalfLine = false
         while offset < size, Instant.now < end {
             let bytes: [UInt8]
             do throws(SystemError) { bytes = try file.read(upTo: Self.piece, at: offset) } catch {
                 guard error.errno.concernsOneFile else { throw error.failure }
+                unread.append(error.failure)
                 break
             }
             guard let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else {
@@ -209,14 +209,8 @@ private struct DayCounts {
         of log: ReceiptLog, _ volume: ReceiptLog.Volume
     ) throws(Failure) -> Bool {
         guard let counted = read["\(log.queue.text).\(volume.term)"]?.count else { return false }
-        do throws(SystemError) {
-            return try counted > FileDescriptor.open(log.path(volume), .read).size()
-        } catch {
-            guard error.errno.concernsOneFile || error.errno == .noEntry else {
-                throw error.failure
-            }
-            return false
-        }
+        guard case .file(let file) = try log.openToRead(volume) else { return false }
+        return try counted > systemCalls(file.size())
     }
 
     private mutating func count(

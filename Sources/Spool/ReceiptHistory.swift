@@ -56,6 +56,9 @@ package struct ReceiptHistory {
     /// Whether everything was read and returned.
     package var isAtEnd: Bool { volumes.allSatisfy { $0.isAtEnd && $0.next == nil } }
 
+    /// Why some receipts were left out so far: their files are there and cannot be read.
+    package var unread: [Failure] { volumes.flatMap { $0.unread } }
+
     /// The place after the receipt that was returned last.
     package var place: Place {
         var place = Place()
@@ -143,6 +146,8 @@ private struct BackwardReceipts {
     private var start: Int?
     /// The lines that are read and not returned, newest last, and where each ends.
     private var found: [(receipt: Receipt, end: ReceiptLog.Position)] = []
+    /// Why some files, or the older part of some, were left out.
+    private(set) var unread: [Failure] = []
     /// No line that is not read yet is newer.
     private(set) var bound = Timestamp(milliseconds: .max)
 
@@ -185,6 +190,7 @@ private struct BackwardReceipts {
         let bytes: [UInt8]
         do throws(SystemError) { bytes = try file.read(upTo: end - begin, at: begin) } catch {
             guard error.errno.concernsOneFile else { throw error.failure }
+            unread.append(error.failure)
             return leave()
         }
         // A line that begins before the piece is read with the piece before.
@@ -214,17 +220,22 @@ private struct BackwardReceipts {
     /// Opens a file, if it is there. Without ``start``, its end is found.
     private mutating func open(_ volume: ReceiptLog.Volume) throws(Failure) -> FileDescriptor? {
         if let file { return file }
-        do throws(SystemError) {
-            let file = try FileDescriptor.open(log.path(volume), .read)
-            // Space may be reserved behind the lines.
-            let end = try ReceiptLog.endOfLines(file)
-            start = min(start ?? end, end)
+        switch try log.openToRead(volume) {
+        case .file(let file):
+            do throws(SystemError) {
+                // Space may be reserved behind the lines.
+                let end = try ReceiptLog.endOfLines(file)
+                start = min(start ?? end, end)
+            } catch {
+                guard error.errno.concernsOneFile else { throw error.failure }
+                unread.append(error.failure)
+                return nil
+            }
             self.file = file
             return file
-        } catch {
-            guard error.errno.concernsOneFile || error.errno == .noEntry else {
-                throw error.failure
-            }
+        case .gone: return nil
+        case .unreadable(let error):
+            unread.append(error.failure)
             return nil
         }
     }

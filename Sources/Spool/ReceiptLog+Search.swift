@@ -29,14 +29,46 @@ extension ReceiptLog {
         return isWhole
     }
 
+    /// The files that are there and cannot be read, by their paths.
+    func unreadable() throws(Failure) -> [(path: String, error: SystemError)] {
+        var unreadable: [(path: String, error: SystemError)] = []
+        for volume in try volumes() {
+            guard case .unreadable(let error) = try openToRead(volume) else { continue }
+            unreadable.append((path(volume), error))
+        }
+        return unreadable
+    }
+
+    /// A file of receipts, for a program that does not write it.
+    enum OpenedVolume {
+        case file(FileDescriptor)
+        /// It was removed after its 30 days, or moved out of the way.
+        case gone
+        /// It is there, and what it says is not known.
+        case unreadable(SystemError)
+    }
+
+    /// - Throws: what concerns more than this file, such as too many open files.
+    func openToRead(_ volume: Volume) throws(Failure) -> OpenedVolume {
+        let path = path(volume)
+        do throws(SystemError) { return .file(try .open(path, .read)) } catch {
+            if error.errno == .noEntry {
+                return Files.target(ofLink: path) == nil ? .gone : .unreadable(error)
+            }
+            guard error.errno.concernsOneFile else { throw error.failure }
+            return .unreadable(error)
+        }
+    }
+
     /// - Returns: whether `body` has stopped it; `nil` if the file cannot be read.
     private func readLines(
         of volume: Volume, from start: Int, _ beginning: [UInt8], _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool? {
         let file: FileDescriptor
-        do throws(SystemError) { file = try .open(path(volume), .read) } catch {
-            // Without an entry: it was removed after its 30 days, or moved out of the way.
-            guard error.errno != .noEntry else { return false }
+        switch try openToRead(volume) {
+        case .file(let opened): file = opened
+        case .gone: return false
+        case .unreadable(let error):
             guard error.errno.isFileSpecific else { throw error.failure }
             return nil
         }

@@ -61,3 +61,13 @@ extension Spool {
         return nil
     }
 }
+
+extension Spools {
+    /// The files of receipts that are there and cannot be read, by their paths.
+    @export(interface)
+    package func unreadableReceipts() throws(Failure) -> [(path: String, error: SystemError)] {
+        var unreadable: [(path: String, error: SystemError)] = []
+        for spool in try all() { unreadable += try ReceiptLog(of: spool).unreadable() }
+        return unreadable
+    }
+}

@@ -526,11 +526,30 @@ extension Spool {
 
     /// Whether a held message is in a release, so that it may have been sent.
     package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
+        try releases(of: message) > 0
+    }
+
+    /// How many releases a held message is in.
+    func releases(of message: String) throws(Failure) -> Int {
+        var count = 0
         for release in try names(in: released) where release.utf8.count == 36 {
             let path = "\(released(release))/\(message).jsonl"
-            if try systemCalls(Files.exists(path)) { return true }
+            if try systemCalls(Files.exists(path)) { count += 1 }
         }
-        return false
+        return count
+    }
+
+    /// Those of some boxes, by name, that a message is in.
+    func boxes(among names: Set<String>, with message: String) throws(Failure) -> Set<String> {
+        var boxes: Set<String> = []
+        for moment in try moments() {
+            let folder = "\(self.boxes)/\(moment.name)"
+            for name in try self.names(in: folder) where names.contains(name) {
+                let path = "\(folder)/\(name)/\(message).jsonl"
+                if try systemCalls(Files.exists(path)) { boxes.insert(name) }
+            }
+        }
+        return boxes
     }
 
     /// Moves the file of a message that cannot be read to `failed/`.

@@ -23,9 +23,11 @@ extension Spools {
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     ///   - count: the number of its devices.
     ///   - isHeld: whether it is also held for other devices, whose users get it later.
+    ///   - accepted: when it was accepted.
     @export(interface)
     package func trace(
-        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false
+        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false,
+        accepted: Timestamp, at now: Timestamp
     ) throws(Failure) -> NotificationTrace {
         var trace = NotificationTrace()
         trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
@@ -34,8 +36,7 @@ extension Spools {
         for spool in spools where isHeld || !trace.isComplete || !trace.heldPlaces.isEmpty {
             try spool.trace(id, from: start[spool.queue], isHeld: isHeld, into: &trace)
         }
-        if !trace.isComplete, !trace.isInSpool, count > 0 {
-            // The clock may have been set back by days since it was accepted.
+        if count > 0, try mayHaveEarlierReceipts(id, trace, accepted: accepted, at: now) {
             for spool in spools {
                 try spool.traceEarlier(
                     id, before: start[spool.queue], isHeld: isHeld, into: &trace)
@@ -51,5 +52,23 @@ extension Spools {
         // What still waits can be sent, and cancelled.
         if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }
         return trace
+    }
+
+    /// Whether receipts of a message may be of days before the one on which it was accepted, because the clock
+    /// was set back by days since.
+    private func mayHaveEarlierReceipts(
+        _ id: String, _ trace: NotificationTrace, accepted: Timestamp, at now: Timestamp
+    ) throws(Failure) -> Bool {
+        let isSetBack = CalendarDate(now).dayText < CalendarDate(accepted).dayText
+        if !trace.isComplete, isSetBack || !trace.isInSpool { return true }
+        // What the receipts call held, but is not held any more, was released.
+        var held = trace.heldBoxes
+        if held.isEmpty { return false }
+        var releases = 0
+        for spool in try all() {
+            held.subtract(try spool.boxes(among: held, with: id))
+            releases += try spool.releases(of: id)
+        }
+        return held.count > releases
     }
 }

@@ -41,9 +41,18 @@ package struct CalendarDate: Equatable, Sendable {
     /// `2026-11-21T14:30:00.000Z`
     package var millisecondText: String { "\(secondText).\(padded(millisecond, 3))Z" }
 
-    private var secondText: String {
-        "\(dayText)T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))"
+    /// `Sat, 21 Nov 2026 14:30:00 GMT`, as HTTP writes it (RFC 9110 section 5.6.7).
+    package var httpText: String {
+        // 1 January 1970 was a Thursday.
+        let days = daysSince1970(Int64(year), Int64(month), Int64(day))
+        let weekday = weekdays[Int((days % 7 + 7) % 7)]
+        return
+            "\(weekday), \(padded(day, 2)) \(months[month - 1]) \(padded(year, 4)) \(timeText) GMT"
     }
+
+    private var secondText: String { "\(dayText)T\(timeText)" }
+
+    private var timeText: String { "\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2))" }
 }
 
 extension Timestamp {
@@ -78,6 +87,11 @@ func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
     let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
     return shifted / 400 * 146_097 + dayOfEra - 719_468
 }
+
+private let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+
+/// As HTTP names them.
+let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 private func padded(_ number: Int, _ width: Int) -> String {
     let digits = String(number)

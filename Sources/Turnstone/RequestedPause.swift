@@ -61,7 +61,3 @@ private func moment(_ day: String, _ month: String, _ year: String, _ time: Stri
     let number = month < 9 ? "0\(month + 1)" : "\(month + 1)"
     return Timestamp("\(year)-\(number)-\(day)T\(time)Z")
 }
-
-private let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-]

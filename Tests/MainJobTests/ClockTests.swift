@@ -120,6 +120,47 @@ import Turnstone
         #expect(throws: TestFailure.self) { try world.report(id) }
     }
 
+    @Test(
+        "a message that was held by a clock far ahead is reported as what became of it",
+        arguments: [0, 30])
+    func heldAhead(daysUntilReport: Int64) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.advance(seconds: 20 * 86_400)
+        let quiet = Timestamp(milliseconds: world.now) + .minutes(10)
+        try world.change("ann") { $0.preferences.mutedUntil = quiet }
+        let id = try world.sent(["users": ["ann"], "title": "T"])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["held": 1])
+        try world.advance(seconds: -20 * 86_400)
+        try world.change("ann") { $0.preferences.mutedUntil = nil }
+        for _ in 0..<2 {
+            try world.run("deliver")
+            try world.advance(seconds: 1200)
+        }
+        #expect(try world.acceptedIDs().count == 1)
+        try world.advance(seconds: daysUntilReport * 86_400)
+        let report = try world.report(id)
+        #expect(report["state"] == "done")
+        #expect(report["counts"] == ["accepted": 1])
+    }
+
+    @Test(
+        "a device that got its message is reported so while others wait, though the clock was set back"
+    )
+    func partlyAhead() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...2)
+        try world.advance(seconds: 20 * 86_400)
+        let id = try world.sent(["users": ["ann"], "title": "T"])
+        try world.advance(seconds: -20 * 86_400)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        let report = try world.report(id)
+        #expect(report["state"] == "sending")
+        #expect(report["counts"] == ["accepted": 1, "waiting": 1])
+    }
+
     @Test("OGS is asked again when the clock is right", arguments: [7200, 1200])
     func backOff(seconds: Int64) throws {
         let world = try World()

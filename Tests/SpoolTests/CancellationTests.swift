@@ -18,7 +18,9 @@ import Turnstone
 
     private func outcomes() throws -> [Outcome?] {
         let start = ReceiptsStart([(QueueName(.apns), ReceiptLog.Position(day: "2026-11-21"))])
-        return try scratch.spools.trace("n1", from: start, devices: 2).deliveries.map(\.outcome)
+        return try scratch.spools.trace(
+            "n1", from: start, devices: 2, accepted: now, at: now
+        ).deliveries.map(\.outcome)
     }
 
     @Test("without a drainer, cancelling takes effect at once")

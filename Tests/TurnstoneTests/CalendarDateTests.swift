@@ -24,6 +24,22 @@ import Turnstone
         )
     }
 
+    @Test(
+        "HTTP writes it with its day of the week",
+        arguments: [
+            // RFC 9110 section 5.6.7 has the first.
+            (784_111_777_000, "Sun, 06 Nov 1994 08:49:37 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+            (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 GMT"),
+        ] as [(Int64, String)])
+    func http(milliseconds: Int64, text: String) {
+        let moment = Timestamp(milliseconds: milliseconds)
+        #expect(CalendarDate(moment).httpText == text)
+        if milliseconds > 0 {
+            #expect(requestedPause(text, now: moment - .seconds(5)) == .seconds(5))
+        }
+    }
+
     @Test("the first and the last moment have a date too", arguments: [Int64.min, .max])
     func extremes(milliseconds: Int64) {
         #expect(!CalendarDate(Timestamp(milliseconds: milliseconds)).text.isEmpty)

@@ -5,7 +5,8 @@
 //         GET ?limit=30&after=<next of the page before>
 //         POST {"device"?: the id of one of the caller's devices, "language"?: "de"}
 //   out   GET 200 {"success": true, "notifications": [{"id", "at", "kind", "platform", "device", "outcome",
-//         "reason", "explanation", …}], "next": text or null, "stopped": true if the time was not enough}
+//         "reason", "explanation", …}], "next": text or null, "stopped": true if the time was not enough,
+//         "incomplete"?: true if some cannot be read now}
 //         POST 202 {"success": true, "id", "devices": how many}
 //   else  400 malformed, 401 unknown caller, 403 a page of another site, 404 no such device, 409 the caller
 //         has no device that a push service reaches, 429 too many, 503 busy
@@ -42,11 +43,17 @@ serve(
             var newer = try ReceiptHistory(of: document.ids(of: user), in: state.spools)
             try page.removeOvertaken(&newer, until: deadline)
         }
-        return .ok([
+        for failure in history.unread {
+            Log().failure(failure)
+            failure.recordFile()
+        }
+        var answer: JSONObject = [
             "success": true, "notifications": .array(page.entries),
             "next": history.isAtEnd ? .null : .string(history.place.text),
             "stopped": .bool(!isFull && !history.isAtEnd),
-        ])
+        ]
+        if !history.unread.isEmpty { answer["incomplete"] = true }
+        return .ok(.object(answer))
     },
     Route("POST", "/api/notifications/test") { (request) throws(Failure) in
         let state = try State(request.variables)

@@ -135,6 +135,7 @@ struct Overview {
 
     private func pushes(_ spools: Spools) throws(Failure) -> JSONValue {
         let statistics = try spools.statistics(at: now, until: .now + Self.pushTime)
+        for failure in statistics.unread { Log().failure(failure) }
         return PushReport(statistics, at: now).json
     }
 

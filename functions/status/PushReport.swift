@@ -12,7 +12,8 @@ struct PushReport {
     }
 
     var json: JSONValue {
-        var members: JSONObject = ["complete": .bool(statistics.uncounted == 0)]
+        let isComplete = statistics.uncounted == 0 && statistics.unread.isEmpty
+        var members: JSONObject = ["complete": .bool(isComplete)]
         if statistics.uncounted > 0 {
             members["bytesNotCounted"] = .integer(Int64(statistics.uncounted))
         }

@@ -50,7 +50,8 @@ struct Timeline {
             let events = gaps.read("events") { () throws(Failure) in
                 try timeline.events(from: place, limit: limit)
             }
-            for member in events?.members ?? [] { answer.append(member.name, member.value) }
+            for failure in events?.unread ?? [] { gaps.add(failure, parts: ["events"]) }
+            for member in events?.members.members ?? [] { answer.append(member.name, member.value) }
         } catch {
             switch error.disposition {
             case .refused: throw error
@@ -114,20 +115,22 @@ struct Timeline {
         return parts
     }
 
+    /// - Returns: the members about events, and why some are missing.
     private func events(
         from place: ReceiptHistory.Place?, limit: Int
-    ) throws(Failure) -> JSONObject {
+    ) throws(Failure) -> (members: JSONObject, unread: [Failure]) {
         let deadline = Instant.now + Self.receiptTime
         var history = try ReceiptHistory(of: document.ids(of: user), in: spools, from: place)
         var events: [JSONValue] = []
         while events.count < limit, let receipt = try history.next(until: deadline) {
             events.append(.object(event(receipt)))
         }
-        return [
+        let members: JSONObject = [
             "events": .array(events),
             "next": history.isAtEnd ? .null : .string(history.place.text),
             "stopped": .bool(events.count < limit && !history.isAtEnd),
         ]
+        return (members, history.unread)
     }
 
     // MARK: What is known

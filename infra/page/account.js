@@ -1,5 +1,4 @@
-// What this browser keeps. A service worker cannot read localStorage, so what it needs is in the Cache API while
-// notifications are on.
+// What this browser keeps: what a service worker needs, in the Cache API, because it cannot read localStorage.
 
 import {accountOf, Failure} from "./turnstone.js"
 
@@ -8,7 +7,7 @@ const recordAddress = new URL("registration", document.baseURI).href
 /// Where both are kept: installations may share a host.
 export const place = `account${new URL(".", recordAddress).pathname.slice(0, -1)}`
 
-/// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup, so no other one has it.
+/// {key, player, isOwn}, or null. isOwn: this browser got the key by a signup.
 export function account() {
   try {
     return valid(JSON.parse(localStorage.getItem(place)))
@@ -22,7 +21,7 @@ export const keepAccount = account => localStorage.setItem(place, JSON.stringify
 
 export const forgetAccount = () => localStorage.removeItem(place)
 
-/// The account of a sign-in link or an API key, or null. A link may name only the player to whom its key belongs.
+/// The account of a sign-in link or an API key, or null. A link may name only its key's player.
 export async function accountIn(link) {
   const part = link.trim().split("#").at(-1)
   const found = new URLSearchParams(isKey(part) ? {key: part} : part), key = found.get("key"), named = found.get("player")?.match(/^\d*/)[0]
@@ -39,8 +38,8 @@ const isKey = text => /^[0-9a-f]{64}$/.test(text)
 
 const valid = found => isKey(found?.key) && /^[1-9][0-9]{0,18}$/.test(found?.player) ? found : null
 
-/// The account's registration in this browser, or null: {id, endpoint, key, player, name, title, body}. The worker shows the
-/// texts for a push that cannot be read.
+/// The account's registration in this browser, or null: {id, endpoint, key, player, name, title, body}. The texts are for a
+/// push that cannot be read.
 export async function registration(account) {
   try {
     const found = await (await caches.match(recordAddress, {cacheName: place}))?.json()

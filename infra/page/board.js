@@ -1,4 +1,4 @@
-// A small board, drawn from the moves that /diagnostics gives: stones of one colour are one path.
+// A small board, drawn from the moves that /diagnostics gives.
 
 import {text} from "./texts.js"
 

@@ -1,6 +1,7 @@
 // Notifications in this browser: whether they are on, on and off, and why not.
 
 import {account, forgetRegistration, keepRegistration, registration} from "./account.js"
+import {tell, the} from "./elements.js"
 import {Obstacle, text} from "./texts.js"
 import {Failure} from "./turnstone.js"
 
@@ -32,7 +33,7 @@ export async function worker() {
 
 async function installed() {
   const {active, waiting, installing} = await navigator.serviceWorker.register("worker.js", {updateViaCache: "none"})
-  // The browser drops a worker whose files do not arrive, and none becomes ready.
+  // A worker whose files do not arrive is dropped, and none becomes ready.
   if (!active && !waiting) await new Promise((done, fail) => {
     const look = () => {
       if (!installing || installing.state === "redundant") fail(new Failure(0))
@@ -44,7 +45,7 @@ async function installed() {
   return navigator.serviceWorker.ready
 }
 
-/// True if the subscription is the player's registered one. A new one may have been refused.
+/// Whether the subscription is the player's registered one.
 export async function isOn() {
   const record = await registration(account()), own = record && obstacle() === null && await subscribed()
   return own && (record.endpoint ?? own.endpoint) === own.endpoint
@@ -56,11 +57,14 @@ async function subscribed() {
   return found?.scope === new URL(".", location).href ? found.pushManager?.getSubscription() : null
 }
 
-/// Asks for permission: call it first thing in a click.
+/// Call it first thing in a click.
 export async function turnOn(client) {
   const reason = obstacle()
   if (reason) throw new Obstacle(reason)
+  const said = the("status").textContent
+  tell("")
   const permission = await Notification.requestPermission()
+  tell(said)
   if (permission !== "granted") throw new Obstacle(`browser.${permission === "denied" ? "denied" : "dismissed"}`)
   await inTurn(() => subscribe(client))
 }
@@ -75,11 +79,11 @@ export const listed = client => inTurn(async () => {
   return [devices, own]
 })
 
-/// What touches the subscription or its record: one at a time in the order of calls, also of other tabs and the worker.
+/// What touches the subscription or its record: in order, also of other tabs and the worker.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
-  // The question may be answered after a sign-out.
+  // A question may outlast a sign-out.
   if (account()?.key !== client.account.key) throw new Obstacle("browser.off")
   const key = await client.pushKey().catch(failure => {
     throw failure.status === 404 ? new Obstacle("browser.serverOff") : failure
@@ -110,7 +114,7 @@ async function subscribe(client) {
     const {endpoint} = subscription
     await keepRegistration({...client.account, id, endpoint, name, title: "Turnstone", body: text("push.body")})
   } catch (failure) {
-    // One that was registered before is tried again.
+    // A former one is tried again.
     if (!earlier) await end(subscription).catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
@@ -134,8 +138,8 @@ function inTime(promise) {
   return Promise.race([promise, late])
 }
 
-/// Removes the player's registration and subscription at once, and again after a renewal under way. What begins later waits for
-/// both. If the server cannot be reached, the push service tells it later.
+/// Removes the player's registration and subscription at once, and again after a renewal under way. If the server cannot be
+/// reached, the push service tells it later.
 export async function turnOff(client) {
   const remove = async () => {
     const own = await registration(client.account)

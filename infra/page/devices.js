@@ -3,7 +3,9 @@
 import {button, line, make, the} from "./elements.js"
 import {ago, known, text} from "./texts.js"
 
-export const deviceName = (platform, name) => name || known(`devices.${platform}`, platform)
+const names = {ios: "iPhone, iPad", android: "Android"}
+
+export const deviceName = (platform, name) => name || (names[platform] ?? known(`devices.${platform}`, platform))
 
 /// devices: as the client lists them. own: this browser's id. remove: a button's work, for an id and a client.
 export function showDevices(devices, own, remove) {

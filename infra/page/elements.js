@@ -39,8 +39,8 @@ export async function meanwhile(work) {
   }
 }
 
-/// Runs a button's work for the present owner, and shows the text it answers, or its error in words, unless the owner
-/// has changed. Meanwhile presses do nothing: a disabled button would lose the keyboard's focus.
+/// Runs a button's work for the present owner, and shows its text or error, unless the owner has changed. Meanwhile
+/// presses do nothing: a disabled button would lose the keyboard's focus.
 export async function run(button, work) {
   if (button.ariaDisabled === "true") return
   tell("")

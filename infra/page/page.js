@@ -10,7 +10,7 @@ import {forgetPreferences, preparePreferences, showMute, showPreferences} from "
 import {failureText, language, languages, Obstacle, showTexts, text, want} from "./texts.js"
 import {Client} from "./turnstone.js"
 
-/// Longer than an answer is waited for: another look would overtake it.
+/// Longer than an answer is waited for.
 const lookEvery = 31_000
 
 /// For a test's receipt.
@@ -149,7 +149,7 @@ async function show() {
   await meanwhile(() => load(look, showHistory, renewal, ...(isOther ? [showPreferences] : [])))
 }
 
-/// Takes the account of a link or a key. Asks before it changes the player: the link may be anybody's.
+/// Takes the account of a link or a key. Asks before it changes the player.
 async function signIn(link) {
   const found = await accountIn(link)
   if (!found) return tell("", text("badLink"))
@@ -167,7 +167,7 @@ async function signIn(link) {
 
 let tried = null
 
-/// Takes the link out of the address and the history. One that is opened twice is tried, and asks, once.
+/// Takes the link out of the address. One that is opened twice is tried, and asks, once.
 async function signInByAddress() {
   const link = location.hash
   if (!new URLSearchParams(link.slice(1)).has("key")) return

@@ -344,22 +344,6 @@ Retirer
 삭제
 移除
 
-devices.ios
-iPhone or iPad
-iPhone oder iPad
-iPhone ou iPad
-iPhone または iPad
-iPhone 또는 iPad
-iPhone 或 iPad
-
-devices.android
-Android device
-Android-Gerät
-appareil Android
-Android デバイス
-Android 기기
-Android 设备
-
 devices.web
 browser
 Browser
@@ -487,6 +471,14 @@ Historique
 履歴
 기록
 历史记录
+
+history.incomplete
+Some cannot be read now.
+Einige sind gerade nicht lesbar.
+Certaines sont illisibles.
+今は読めないものがあります。
+지금은 일부를 읽을 수 없습니다.
+部分记录暂时无法读取。
 
 history.none
 Nothing in the last 30 days.

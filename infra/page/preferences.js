@@ -2,6 +2,7 @@
 
 import {latest, make, onClick, onSubmit, the} from "./elements.js"
 import {moment, text} from "./texts.js"
+import {now} from "./turnstone.js"
 
 let current = null
 
@@ -44,16 +45,16 @@ export function preparePreferences() {
     showMute()  // what is being changed in the form stays
     return the("mute-state").textContent || text("wanted.saved")
   })
-  mute("mute-hour", () => new Date(Date.now() + 3600_000))
+  mute("mute-hour", () => new Date(now() + 3600_000))
   mute("mute-morning", morning)
   mute("unmute", () => null)
 }
 
 /// The next seven o'clock here.
 function morning() {
-  const date = new Date()
+  const date = new Date(now())
   date.setHours(7, 0, 0, 0)
-  if (date <= new Date()) date.setDate(date.getDate() + 1)
+  if (date <= now()) date.setDate(date.getDate() + 1)
   return date
 }
 
@@ -73,7 +74,7 @@ function showForm() {
 }
 
 export function showMute() {
-  const until = new Date(current?.preferences.mutedUntil ?? 0), isMuted = until > new Date()
+  const until = new Date(current?.preferences.mutedUntil ?? 0), isMuted = until > now()
   the("mute-state").textContent = isMuted ? text("wanted.muted", {until: moment(until)}) : ""
   // A hidden button loses the keyboard's focus.
   if (!isMuted && document.activeElement === the("unmute")) the("mute-hour").focus()

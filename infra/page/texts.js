@@ -1,6 +1,7 @@
 // The page's texts in the player's language.
 
 import phrases from "./phrases.js"
+import {now} from "./turnstone.js"
 
 export const languages = {en: "English", de: "Deutsch", fr: "Français", ja: "日本語", ko: "한국어", "zh-Hans": "简体中文"}
 
@@ -46,9 +47,9 @@ export function text(name, values = {}) {
 export const known = (name, otherwise) => table.has(name) ? text(name) : otherwise
 
 /// "3 hours ago", for milliseconds since 1970.
-export const ago = milliseconds => relative(Math.min(0, milliseconds - Date.now()))
+export const ago = milliseconds => relative(Math.min(0, milliseconds - now()))
 
-export const inTime = milliseconds => relative(Math.max(0, milliseconds - Date.now()))
+export const inTime = milliseconds => relative(Math.max(0, milliseconds - now()))
 
 function relative(milliseconds) {
   const seconds = milliseconds / 1000

@@ -1,31 +1,36 @@
 // The web client of Turnstone: the routes that a player's API key may use. It needs no other file.
 // reference/client.html shows what it answers and throws, with examples.
 
-export const version = "1.3.2"
+export const version = "1.4.0"
 
-/// An installation's routes are beside its copy of this file, also below a prefix.
+/// An installation's routes are beside its copy of this file.
 const home = new URL(".", import.meta.url).href
 
 /// A request that was refused, or got no answer.
 export class Failure extends Error {
-  /// status: the answer's, 0 without one that is Turnstone's. message: the server's own sentence, or "".
-  /// retryAfter: after how many seconds to try again: a text or null.
+  /// status: 0 without an answer of Turnstone's. message: the server's sentence, or "". retryAfter: seconds, a text or null.
   constructor(status, message, retryAfter = null) {
     super(message)
     Object.assign(this, {status, retryAfter})
   }
 }
 
-/// Asks any route: {body: what its JSON says, etag: text or null}. Throws Failure, as everything below does.
+let ahead = 0
+
+/// The server's time in milliseconds since 1970: this machine's clock may be wrong.
+export const now = () => Date.now() + ahead
+
+/// Asks any route: {body, etag: text or null}. Throws Failure, as everything below does.
 export async function ask(method, path, body, headers = {}, base = home) {
   const response = await fetch(new URL(path, base), {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(30_000),
   }).catch(() => { throw new Failure(0) })
-  // An answer without JSON is a proxy's, or was cut off. So is a refusal without a sentence.
+  // What is no JSON, or a refusal without a sentence, is a proxy's or was cut off.
   const answer = await response.json().catch(() => null), error = answer?.error
   if (!response.ok && typeof error === "string") throw new Failure(response.status, error, response.headers.get("Retry-After"))
   if (!response.ok || !answer) throw new Failure(0)
+  ahead = Date.parse(response.headers.get("Date")) - Date.now() || 0
   return {body: answer, etag: response.headers.get("ETag")}
 }
 
@@ -36,7 +41,7 @@ async function member(name, asked) {
   return found
 }
 
-/// The account to which an API key belongs: {key, player}. 401: nobody has this key.
+/// The account of an API key: {key, player}. 401: nobody has this key.
 export async function accountOf(key, base = home) {
   return {key, player: await member("user_id", ask("GET", "api-keys", undefined, {"X-API-Key": key}, base))}
 }
@@ -46,8 +51,8 @@ const stored = async asked => ({preferences: await member("preferences", asked),
 const all = async (name, asked) => (await member(name, asked), (await asked).body)
 
 export class Client {
-  /// account: {key, player}: an API key (64 hex digits) and the number of the player to whom it belongs, as a text.
-  /// base: where the installation is, with a slash at the end.
+  /// account: {key, player}: an API key and its player's number, as texts. base: where the installation is, with a slash
+  /// at the end.
   constructor(account, base = home) {
     Object.assign(this, {account, base, isRefused: false})
   }
@@ -74,8 +79,7 @@ export class Client {
     return all("notifications", this.ask("GET", `api/notifications?limit=${limit}${after ? `&after=${encodeURIComponent(after)}` : ""}`))
   }
 
-  /// Sends a notification to one of the player's devices now, or to all, and answers its id. 409: no push service
-  /// reaches it.
+  /// Sends a notification to one of the player's devices, or to all, and answers its id. 409: none is reached.
   sendTest(device, language) {
     return member("id", this.ask("POST", "api/notifications/test", {device, language}))
   }
@@ -89,17 +93,17 @@ export class Client {
     return stored(this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {}))
   }
 
-  /// Sets the language of turn notices, such as `de` or `zh-Hans`.
+  /// Of turn notices: such as `de` or `zh-Hans`.
   async setLanguage(language) {
     await member("profile", this.ask("PATCH", "api/profile", {language}))
   }
 
-  /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
+  /// With which a browser subscribes: base64url. 404: the server sends nothing to browsers.
   pushKey() {
     return member("vapid_public_key", this.ask("GET", "api/push/config"))
   }
 
-  /// Registers a PushSubscription and answers its id. name: what lists call it. 409: there are too many devices.
+  /// Registers a PushSubscription and answers its id. name: what lists call it. 409: too many devices.
   register(subscription, name) {
     return member("id", this.ask("POST", "register",
       {user_id: this.account.player, platform: "web", subscription: subscription.toJSON(), device_name: name}))
@@ -110,7 +114,7 @@ export class Client {
     return this.remove(`register/${encodeURIComponent(id)}`, "status")
   }
 
-  /// Revokes the account's own key, in all places that use it.
+  /// Revokes the account's own key.
   async revokeKey() {
     // A key's id is the beginning of its SHA-256.
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.account.key)))
@@ -118,7 +122,7 @@ export class Client {
     await this.remove(`api-keys/${id}`, "revoked")
   }
 
-  /// Deletes what a path names, if it is there. name: a member that the answer must have.
+  /// Deletes what is there. name: a member that the answer must have.
   async remove(path, name) {
     await member(name, this.ask("DELETE", path)).catch(failure => {
       if (failure.status !== 404) throw failure

@@ -1,10 +1,10 @@
-// The service worker shows pushes, opens what a click asks for, renews a subscription that the browser changed, and
-// keeps the page's files for a start without a network. It is no module: not all browsers run those.
+// Shows pushes, opens what a click asks for, renews a subscription that the browser changed, and keeps the page's
+// files for a start without a network. It is no module: not all browsers run those.
 
 const {scope} = registration
 /// Installations may share a host.
 const path = new URL(scope).pathname.slice(0, -1)
-const shell = `shell-11${path}`, accounts = `account${path}`
+const shell = `shell-12${path}`, accounts = `account${path}`
 const files = ["./", "style.css", "app.webmanifest", "icon.svg", "icon-192.png", "page.js", "turnstone.js", "account.js", "texts.js",
   "phrases.js", "browser.js", "elements.js", "games.js", "board.js", "devices.js", "history.js", "preferences.js"].map(name => new URL(name, scope).href)
 const recordAddress = new URL("registration", scope).href
@@ -31,8 +31,7 @@ addEventListener("activate", event => {
   })())
 })
 
-// The network comes first, so an upgrade is seen at once. Only the page's own files are kept. A silent server is
-// waited for once, not for each file.
+// The network comes first, so an upgrade is seen at once. A silent server is waited for once, not for each file.
 let patience = 5000
 addEventListener("fetch", event => {
   const address = event.request.url.replace(/[?#].*$/, "")
@@ -61,8 +60,8 @@ const record = async () => (await caches.match(recordAddress, {cacheName: accoun
 
 // ### Pushes
 
-/// Reads a declarative message (W3C Push API, section 3.3). A browser takes the permission back if a push shows
-/// nothing, so one without a title gets the text that the page has left here.
+/// Reads a declarative message (W3C Push API, section 3.3). Browsers take the permission back if a push shows
+/// nothing, so one without a title gets the page's text.
 async function read(data) {
   let message
   try {
@@ -93,7 +92,7 @@ addEventListener("push", event => {
   })())
 })
 
-/// Only web addresses are opened. Otherwise it is the page.
+/// Only web addresses are opened, or the page.
 function target(address) {
   try {
     const url = new URL(isText(address) ? address : "", scope)
@@ -110,7 +109,6 @@ addEventListener("notificationclick", event => {
   const chosen = Array.isArray(kept.actions) ? kept.actions.find(one => one?.action === event.action)?.navigate : null
   const address = target(chosen ?? kept.navigate)
   event.waitUntil((async () => {
-    // Tabs of other sites are not listed, so they are opened anew.
     const pages = await clients.matchAll({type: "window", includeUncontrolled: true})
     const open = pages.find(page => page.url.replace(/#.*$/, "") === address.replace(/#.*$/, ""))
     await (open ? open.focus() : clients.openWindow(address))

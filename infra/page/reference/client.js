@@ -1,6 +1,6 @@
 // The examples of client.html: each is shown as it is written here, and runs at a press of its button.
 
-import {Client, Failure, version} from "../turnstone.js"
+import {Client, Failure, now, version} from "../turnstone.js"
 
 const examples = {
     "The games that wait": async client => {
@@ -26,7 +26,7 @@ const examples = {
 
     "Mute for an hour, unless somebody else changes the preferences meanwhile": async client => {
         const {preferences, etag} = await client.preferences()
-        const mutedUntil = new Date(Date.now() + 3600_000).toISOString().replace(/\.\d+Z$/, "Z")
+        const mutedUntil = new Date(now() + 3600_000).toISOString().replace(/\.\d+Z$/, "Z")
         try {
             return (await client.setPreferences({...preferences, mutedUntil}, etag)).preferences
         } catch (failure) {
