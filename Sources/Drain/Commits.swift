@@ -91,7 +91,7 @@ final class Commits: RunPart {
 
     private func moment(of job: Job) -> Timestamp {
         let isUnread = job.isCutShort && !job.file.isExhausted
-        let moment = isUnread ? now : job.notBefore ?? now
+        let moment = isUnread ? now : job.nextLook(at: now)
         return Spool.moment(for: moment, now: now, expires: job.notification.expires)
     }
 

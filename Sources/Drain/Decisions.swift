@@ -1,6 +1,7 @@
 import Crypto
 import Documents
 import Messages
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -265,7 +266,7 @@ final class Decisions: RunPart {
         guard push.job.file.pass > 1 else { return false }
         try intake.log.write()
         let id = push.job.notification.id
-        let start = documents.record(of: id).flatMap { ReceiptsStart($0.receipts) }
+        let start = documents.record(of: id)?.receiptsStart(at: now)
         let accepted = ReceiptLog.Position(dayOf: push.job.notification.accepted)
         // Who had the phone then may have lost it since. Most devices have the id of their first token.
         let ids = try documents.phoneIDs(of: device) + push.receiverIDs + [token.publicID]

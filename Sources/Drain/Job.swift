@@ -18,6 +18,8 @@ package final class Job {
     private(set) var left = 0
     /// When the first of them may be tried again.
     private(set) var notBefore: Timestamp?
+    /// When the last of the deliveries that are tried again expires.
+    private var lastEnd: Timestamp?
     /// Whether the end of this pass was handled.
     var isPassRecorded = false
     /// The damage that was found while its file was read.
@@ -174,6 +176,13 @@ package final class Job {
     /// Whether deliveries are left for another pass.
     var hasRest: Bool { left > 0 || isCutShort && !file.isExhausted }
 
+    /// When its rest is looked at again: once the first delivery may be tried again, or the last has expired.
+    func nextLook(at now: Timestamp) -> Timestamp {
+        guard let notBefore else { return now }
+        guard let lastEnd, lastEnd > now else { return notBefore }
+        return min(notBefore, lastEnd)
+    }
+
     /// Whether deliveries that have failed wait to be tried again now.
     func isRetryDue(at now: Timestamp) -> Bool { notBefore.map { $0 <= now } ?? false }
 
@@ -200,9 +209,10 @@ package final class Job {
         return "\(done)\(left) to retry (\(reasons[nil] ?? "not sent"))"
     }
 
-    /// Counts a delivery that is tried again, not before a moment.
-    func retry(notBefore moment: Timestamp, because reason: String?) {
+    /// Counts a delivery that is tried again, not before a moment, unless it expires earlier.
+    func retry(_ push: Push, notBefore moment: Timestamp, because reason: String?) {
         record(reason, for: nil)
+        lastEnd = max(lastEnd ?? push.expires, push.expires)
         left += 1
         notBefore = min(notBefore ?? moment, moment)
     }

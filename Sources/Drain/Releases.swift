@@ -1,5 +1,6 @@
 import Documents
 import Messages
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -220,7 +221,7 @@ final class Releases: RunPart {
     /// Whether a device has got a message under one of the ids that were merged.
     private func hasGot(_ message: String, _ device: Device) throws(Failure) -> Bool {
         guard device.standsForOthers, let record = documents.record(of: message),
-            let start = ReceiptsStart(record.receipts)
+            let start = record.receiptsStart(at: now)
         else { return false }
         try intake.log.write()
         return try intake.hasReached(

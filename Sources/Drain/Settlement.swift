@@ -65,7 +65,7 @@ final class Settlement: RunPart {
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
                 return queue.putBack((job, push.original))
             }
-            job.retry(notBefore: now + pause, because: verdict.reason)
+            job.retry(push, notBefore: now + pause, because: verdict.reason)
         case .settled(let outcome):
             if verdict.isTooLarge, job.shrinkRelease() {
                 intake.log.append(notSent: push.delivery, in: job.file)
@@ -80,10 +80,10 @@ final class Settlement: RunPart {
             if job.isForPlayer, job.file.isInDoubt(push.delivery), let token = push.delivery.token {
                 job.doubtful.append(token)
             }
-            job.retry(notBefore: now + interval, because: verdict.reason)
+            job.retry(push, notBefore: now + interval, because: verdict.reason)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(notBefore: now, because: verdict.reason)
+            job.retry(push, notBefore: now, because: verdict.reason)
             service.stop(verdict.reason ?? "unknown")
         }
         job.open -= 1

@@ -1,4 +1,5 @@
 import Documents
+import Queueing
 import Spool
 import Store
 import Turnstone
@@ -61,7 +62,7 @@ extension Outbox {
             if counted?.isEmpty == true { return }
         }
         let record = try state.messages.find(message)
-        let start = record.flatMap { ReceiptsStart($0.receipts) } ?? .beginning
+        let start = record?.receiptsStart(at: now) ?? .beginning
         let unreached = try spools.usersUnreached(by: message, from: start, among: counted)
         try forEach(unreached) { (user) throws(Failure) in
             try takeBackBadge(change, by: message, of: user)

@@ -8,8 +8,6 @@ package struct Report {
     private let id: String
     package let record: MessageRecord
     private let trace: NotificationTrace
-    /// Whether a push with the held message is being sent, or may be, so that it is too late to cancel it.
-    private let isBeingReleased: Bool
 
     package enum State: String {
         /// Waiting for its moment or for the push service.
@@ -39,24 +37,19 @@ package struct Report {
         self.id = id
         self.record = record
         guard record.place != nil || record.held > 0,
-            let start = ReceiptsStart(record.receipts)
+            let start = record.receiptsStart(at: now)
         else {
             trace = NotificationTrace.withoutDevices
-            isBeingReleased = false
             return
         }
         var trace = try spools.trace(
-            id, from: start, devices: record.devices, isHeld: record.held > 0,
-            accepted: record.accepted, at: now)
+            id, from: start, devices: record.devices, isHeld: record.held > 0)
         trace.dropUnknownDevices()
         guard !trace.isForgotten else {
             throw .refused(
                 .notFound, "the message's receipts are gone: they are kept for 30 days")
         }
         self.trace = trace
-        let isHeld = trace.deliveries.contains { $0.outcome == .held }
-        isBeingReleased =
-            isHeld && record.cancelled != nil ? try spools.isBeingReleased(id) : false
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
@@ -111,7 +104,7 @@ package struct Report {
     /// A delivery's outcome. A held delivery is cancelled with the message, unless it is being sent.
     private func outcome(of delivery: DeliveryTrace) -> Outcome? {
         guard delivery.outcome == .held, record.cancelled != nil else { return delivery.outcome }
-        return isBeingReleased ? nil : .cancelled
+        return delivery.isBeingReleased ? nil : .cancelled
     }
 
     /// How many devices have an outcome; with `nil`, how many have none yet.
@@ -145,7 +138,8 @@ package struct Report {
     package var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen { return isCancelled ? .cancelled : .done }
-        if trace.isCancelled || isBeingReleased { return .cancelling }
+        let isReleasing = record.cancelled != nil && deliveries.contains { $0.isBeingReleased }
+        if trace.isCancelled || isReleasing { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending
     }
 

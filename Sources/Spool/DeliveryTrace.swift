@@ -18,8 +18,17 @@ package struct DeliveryTrace: Equatable, Sendable {
     /// Whether the push may have arrived although the outcome is not `accepted`, because an attempt got no
     /// answer.
     package internal(set) var isInDoubt = false
+    /// Whether it is held, and a push that brings it is being sent or waits for another attempt, so that it may be
+    /// too late to cancel it.
+    package internal(set) var isBeingReleased = false
     /// Whether it is in a file that can be read, whatever became of other parts.
     var isWaiting = false
+
+    /// The name of the box in which it is held.
+    var box: String? {
+        guard outcome == .held, let user = user.flatMap(UserID.init) else { return nil }
+        return HeldBox(of: user, device).name
+    }
 
     /// Whether a receipt or the notification's file names the device.
     package var isKnown: Bool { !device.isEmpty }

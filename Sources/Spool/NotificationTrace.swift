@@ -53,13 +53,13 @@ extension NotificationTrace {
     }
 
     /// The names of the boxes that the receipts say it is in.
-    var heldBoxes: Set<String> {
-        Set(
-            deliveries.compactMap { (delivery) in
-                guard delivery.outcome == .held, let user = delivery.user.flatMap(UserID.init)
-                else { return nil }
-                return HeldBox(of: user, delivery.device).name
-            })
+    var heldBoxes: Set<String> { Set(deliveries.compactMap { $0.box }) }
+
+    /// Records that releases that are not over bring it to the devices of these boxes.
+    mutating func didRelease(_ boxes: Set<String>) {
+        for number in deliveries.indices {
+            deliveries[number].isBeingReleased = deliveries[number].box.map(boxes.contains) ?? false
+        }
     }
 
     mutating func settleAsDamaged() {

@@ -20,6 +20,15 @@ extension Spool {
             .sorted { $0.until < $1.until }
     }
 
+    /// Removes files of held messages that were not finished, from one in 257 of the moments.
+    func sweepBoxes(_ turn: Int64) throws(Failure) {
+        for moment in try moments() where moment.until.seconds / 60 % 257 == turn {
+            for box in try names(in: "\(boxes)/\(moment.name)") {
+                try removeAbandoned(in: "\(boxes)/\(moment.name)/\(box)")
+            }
+        }
+    }
+
     /// Puts a message into a device's box, to be looked at again at a moment.
     ///
     /// - Parameter moment: that moment. If the message expires earlier, it is looked at then.
@@ -524,12 +533,7 @@ extension Spool {
         return messages
     }
 
-    /// Whether a held message is in a release, so that it may have been sent.
-    package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
-        try releases(of: message) > 0
-    }
-
-    /// How many releases a held message is in.
+    /// How many releases a held message is in, so that it may have been sent.
     func releases(of message: String) throws(Failure) -> Int {
         var count = 0
         for release in try names(in: released) where release.utf8.count == 36 {

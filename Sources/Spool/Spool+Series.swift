@@ -120,18 +120,16 @@ extension Spool {
         Files.removeEmptyFolder(folder)
     }
 
-    /// Removes the marks that a crash or a race of two programs has left. Every half minute it takes the
-    /// series whose keys begin with a different byte. (257 is prime, so each of the 256 bytes gets its turn
-    /// whatever the time between two runs.)
-    @export(interface)
-    package func sweepSeries(at now: Timestamp) throws(Failure) {
-        guard let turn = UInt8(exactly: now.seconds / 30 % 257) else { return }
+    /// Removes what a crash or a race of two programs has left of the series whose keys begin with a byte: their
+    /// marks, and unfinished files of marks.
+    func sweepSeries(_ byte: UInt8, at now: Timestamp) throws(Failure) {
         // The drainer counts held messages meanwhile, and could renew a mark that has just expired.
         let now = now - .days(1)
-        let byte = hex([turn])
-        for key in try names(in: "\(folder)/series") where key.utf8.starts(with: byte.utf8) {
+        for key in try names(in: seriesFolder) where key.utf8.starts(with: hex([byte]).utf8) {
             let all = try marks(of: key, Series.everybody)
-            for scope in try names(in: folder(key)) where scope != Series.everybody {
+            for scope in try names(in: folder(key)) {
+                try removeAbandoned(in: folder(key, scope))
+                guard scope != Series.everybody else { continue }
                 let marks = try marks(of: key, scope) + all
                 try removeMarks(among: marks, of: key, in: scope, without: nil, now: now)
             }
@@ -222,18 +220,23 @@ extension Intake {
         return devices
     }
 
-    /// Reads the receipts of a notification from a position on, until `body` returns `true`. If it was tried
-    /// and they do not name it, the clock was ahead when the position was recorded and has been set back
-    /// since: then the earlier days have them.
+    /// Reads the receipts of a notification from a position on, until `body` returns `true`. If the clock was
+    /// ahead when the position was recorded and has been set back since, the earlier days have the rest. So it
+    /// is as long as earlier days are written, and if it was tried and the receipts do not name it.
     private func forEachReceipt(
         of id: String, from start: ReceiptLog.Position, _ body: (JSONObject) -> Bool
     ) throws(Failure) {
         var isNamed = false
+        var isOver = false
         try log.forEachLine(of: id, from: start) { (line) in
             isNamed = true
-            return body(line)
+            isOver = body(line)
+            return isOver
         }
-        guard !isNamed, try wasTried(id) else { return }
+        if isOver { return }
+        if log.day >= start.day {
+            guard !isNamed, try wasTried(id) else { return }
+        }
         try log.forEachLine(of: id, from: .beginning, before: start.day, body)
     }
 

@@ -45,20 +45,6 @@ extension Spool {
         trace.isDamaged = trace.isDamaged || isOtherPartDamaged
     }
 
-    /// Adds what the receipts of the days before `start` say.
-    func traceEarlier(
-        _ id: String, before start: ReceiptLog.Position, isHeld: Bool,
-        into trace: inout NotificationTrace
-    ) throws(Failure) {
-        let isWhole = try ReceiptLog(of: self).forEachLine(
-            of: id, from: .beginning, before: start.day
-        ) { (line) in
-            trace.add(line)
-            return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
-        }
-        if !isWhole { trace.isUnread = true }
-    }
-
     /// - Returns: whether it is in the spool.
     private func readFile(
         of id: String, into trace: inout NotificationTrace

@@ -23,29 +23,23 @@ extension Spools {
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     ///   - count: the number of its devices.
     ///   - isHeld: whether it is also held for other devices, whose users get it later.
-    ///   - accepted: when it was accepted.
     @export(interface)
     package func trace(
-        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false,
-        accepted: Timestamp, at now: Timestamp
+        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false
     ) throws(Failure) -> NotificationTrace {
-        var trace = NotificationTrace()
-        trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
-        let spools = try all()
-        _ = try completeJoint(id)
-        for spool in spools where isHeld || !trace.isComplete || !trace.heldPlaces.isEmpty {
-            try spool.trace(id, from: start[spool.queue], isHeld: isHeld, into: &trace)
-        }
-        if count > 0, try mayHaveEarlierReceipts(id, trace, accepted: accepted, at: now) {
-            for spool in spools {
-                try spool.traceEarlier(
-                    id, before: start[spool.queue], isHeld: isHeld, into: &trace)
-            }
+        var trace = try read(id, from: start, devices: count, isHeld: isHeld)
+        var held = try whereabouts(of: id, trace)
+        // What is over, or held no more, has receipts that tell so: they were written meanwhile, or the clock was
+        // set back by days since it was accepted.
+        if count > 0, !trace.isComplete && !trace.isInSpool || held.isLost {
+            trace = try read(id, from: .beginning, devices: count, isHeld: isHeld)
+            held = try whereabouts(of: id, trace)
         }
         if !trace.isComplete, !trace.isInSpool {
             // It may have been put off meanwhile, or it was never accepted.
-            for spool in spools where try spool.isOpen(id) { trace.isInSpool = true }
+            for spool in try all() where try spool.isOpen(id) { trace.isInSpool = true }
         }
+        if held.releases > 0 { trace.didRelease(held.missing) }
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
         let lacksReceipts = trace.isUnread && !trace.isComplete
         if lacksReceipts || trace.isDamaged { trace.settleAsDamaged() }
@@ -54,21 +48,41 @@ extension Spools {
         return trace
     }
 
-    /// Whether receipts of a message may be of days before the one on which it was accepted, because the clock
-    /// was set back by days since.
-    private func mayHaveEarlierReceipts(
-        _ id: String, _ trace: NotificationTrace, accepted: Timestamp, at now: Timestamp
-    ) throws(Failure) -> Bool {
-        let isSetBack = CalendarDate(now).dayText < CalendarDate(accepted).dayText
-        if !trace.isComplete, isSetBack || !trace.isInSpool { return true }
-        // What the receipts call held, but is not held any more, was released.
-        var held = trace.heldBoxes
-        if held.isEmpty { return false }
-        var releases = 0
-        for spool in try all() {
-            held.subtract(try spool.boxes(among: held, with: id))
-            releases += try spool.releases(of: id)
+    private func read(
+        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool
+    ) throws(Failure) -> NotificationTrace {
+        var trace = NotificationTrace()
+        trace.deliveries = Array(repeating: DeliveryTrace(), count: count)
+        let spools = try all()
+        _ = try completeJoint(id)
+        for spool in spools where isHeld || !trace.isComplete || !trace.heldPlaces.isEmpty {
+            try spool.trace(id, from: start[spool.queue], isHeld: isHeld, into: &trace)
         }
-        return held.count > releases
+        return trace
+    }
+
+    /// Where a message is that is held according to the receipts.
+    private struct Whereabouts {
+        /// The boxes in which it is not any more.
+        var missing: Set<String>
+        /// How many releases it is in.
+        var releases = 0
+
+        /// Whether it is in fewer releases than boxes it has left.
+        var isLost: Bool { missing.count > releases }
+    }
+
+    private func whereabouts(
+        of id: String, _ trace: NotificationTrace
+    ) throws(Failure) -> Whereabouts {
+        var found = Whereabouts(missing: trace.heldBoxes)
+        guard !found.missing.isEmpty else { return found }
+        // Boxes first: they become releases.
+        let spools = try all()
+        for spool in spools {
+            found.missing.subtract(try spool.boxes(among: found.missing, with: id))
+        }
+        for spool in spools { found.releases += try spool.releases(of: id) }
+        return found
     }
 }

@@ -211,13 +211,6 @@ package struct Spools {
         try first { (spool) throws(Failure) in try spool.holdsAnything() ? true : nil } ?? false
     }
 
-    /// Whether a held message is in a release, so that it may have been sent.
-    package func isBeingReleased(_ message: String) throws(Failure) -> Bool {
-        try first { (spool) throws(Failure) in
-            try spool.isBeingReleased(message) ? true : nil
-        } ?? false
-    }
-
     /// Those of some messages to a user that are in a queue, held or in a release: they may still be sent.
     ///
     /// - Parameter ids: the user's ids.
@@ -244,8 +237,8 @@ package struct Spools {
         return held
     }
 
-    /// Removes marks of series that a crash or a race of two programs has left.
-    package func sweepSeries(at now: Timestamp) throws(Failure) {
-        for spool in try all() { try spool.sweepSeries(at: now) }
+    /// Removes what a crash or a race of two programs has left, a part of it with each call.
+    package func sweep(at now: Timestamp) throws(Failure) {
+        for spool in try all() { try spool.sweep(at: now) }
     }
 }

@@ -161,6 +161,40 @@ import Turnstone
         #expect(report["counts"] == ["accepted": 1, "waiting": 1])
     }
 
+    @Test("a message that was accepted by a clock far ahead counts on no badge unless it arrives")
+    func badgeAhead() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...2)
+        try world.advance(seconds: 20 * 86_400)
+        let refused = try world.sent(["users": ["ann"], "title": "T", "badge": "+1"])
+        try world.advance(seconds: -20 * 86_400)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 413, "reason": "PayloadTooLarge", "count": 2,
+        ])
+        try world.run("deliver")
+        #expect(try world.report(refused)["counts"] == ["refused": 2])
+        #expect(try badge(world) == 0)
+
+        try world.advance(seconds: 20 * 86_400)
+        let partly = try world.sent(["users": ["ann"], "title": "T", "badge": "+1"])
+        try world.advance(seconds: -20 * 86_400)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "count": 1, "token": .string(token(2)),
+        ])
+        try world.run("deliver")
+        #expect(try world.report(partly)["counts"] == ["accepted": 1, "waiting": 1])
+        _ = try world.callOff(partly)
+        #expect(try world.report(partly)["counts"] == ["accepted": 1, "cancelled": 1])
+        #expect(try badge(world) == 1)
+    }
+
+    private func badge(_ world: World) throws -> Int64? {
+        var event = world.message("GET", "/api/badge").object ?? [:]
+        event["query"] = "userId=ann"
+        let answer = try world.startBackend("badge", .object(event)).end().stdout
+        return try Answer(event: answer).json?.object?["badge"]?.integer
+    }
+
     @Test("OGS is asked again when the clock is right", arguments: [7200, 1200])
     func backOff(seconds: Int64) throws {
         let world = try World()

@@ -257,6 +257,29 @@ import Turnstone
         #expect(world.state.files().keys.allSatisfy { !$0.hasPrefix("spool/apns/series/") })
     }
 
+    @Test("what was put off expires in time, though it would be tried again much later")
+    func expiresWhilePutOff() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("bob", devices: 2...2)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        let id = try world.sent([
+            "users": ["ann", "bob"], "title": "T", "badge": "+1", "expires_in": 60,
+        ])
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["waiting": 2])
+        // APNs is asked again after 15 minutes at the earliest.
+        try world.advance(seconds: 61)
+        try world.run("deliver")
+        #expect(try world.report(id)["state"] == "done")
+        #expect(try world.report(id)["counts"] == ["expired": 2])
+        #expect(world.spooled().isEmpty)
+        #expect(
+            try world.simulator.pushes().allSatisfy {
+                $0["accepted"] != true || $0["payload"]?.object?["aps"]?.object?["alert"] == nil
+            })
+    }
+
     @Test("a clock that is set back puts no older message over a newer one")
     func clockSetBack() throws {
         let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])

@@ -19,7 +19,7 @@ import Turnstone
     private func outcomes() throws -> [Outcome?] {
         let start = ReceiptsStart([(QueueName(.apns), ReceiptLog.Position(day: "2026-11-21"))])
         return try scratch.spools.trace(
-            "n1", from: start, devices: 2, accepted: now, at: now
+            "n1", from: start, devices: 2
         ).deliveries.map(\.outcome)
     }
 

@@ -91,7 +91,7 @@ import Unix
             try scratch.folder.remove("spool/apns/ready/normal/n\(number).jsonl")
         }
         for turn in 0..<257 {
-            try scratch.spool.sweepSeries(at: Scratch.now + .seconds(distance * Int64(turn)))
+            try scratch.spool.sweep(at: Scratch.now + .seconds(distance * Int64(turn)))
         }
         #expect(marks().count == 1 && marks()[0].contains("/n1."))
     }

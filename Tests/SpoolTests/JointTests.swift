@@ -125,11 +125,11 @@ import Unix
             notification, to: devices(of: .apns) + devices(of: .fcm),
             notBefore: .requested(now + .hours(1)))
         let start = try scratch.spools.receiptsStart(notBefore: nil, at: now)
-        let before = try scratch.spools.trace("n1", from: start, devices: 4, accepted: now, at: now)
+        let before = try scratch.spools.trace("n1", from: start, devices: 4)
         #expect(before.deliveries.map(\.outcome) == [nil, nil, nil, nil])
         #expect(before.deliveries.allSatisfy { $0.user == "42" || $0.user == "ann" })
         #expect(try scratch.spools.cancel("n1", at: now) { _, _ in })
-        let after = try scratch.spools.trace("n1", from: start, devices: 4, accepted: now, at: now)
+        let after = try scratch.spools.trace("n1", from: start, devices: 4)
         #expect(after.deliveries.map(\.outcome) == Array(repeating: .cancelled, count: 4))
         #expect(try !scratch.spools.contains("n1"))
     }

@@ -370,6 +370,42 @@ with sync_playwright() as playwright:
             refresh()
             expect(text("#verdict") == "Everything works.", text("#problems"))
 
+    @step("what cannot be read now takes the place of what was shown before")
+    def _():
+        sound()
+        refresh()
+        answer = {}
+
+        def without(route):
+            found = route.fetch().json()
+            for name in ("cycles", "queues", "pushes", "devices"):
+                found.pop(name) if name in answer["missing"] else None
+            if "some receipts" in answer["missing"]:
+                found["pushes"]["complete"] = False
+            route.fulfill(json=found)
+
+        page.route("**/api/status", without)
+        answer["missing"] = ["cycles", "queues", "pushes", "devices"]
+        refresh()
+        for element, wanted in (("cycles", "The cycles"), ("queues", "The queues"), ("day", "The receipts"), ("month", "The receipts"), ("devices", "The devices")):
+            expect(text(f"#{element}") == f"{wanted} cannot be read now. The log says why.", f"{element}: {text(f'#{element}')[:100]}")
+            expect(page.locator(f"#{element} figure, #{element} table").count() == 0, f"{element} shows what it showed before")
+        for note in ("cycles-note", "queues-note", "pushes-note", "devices-note"):
+            expect(text(f"#{note}") == "", f"{note}: {text(f'#{note}')}")
+        answer["missing"] = ["some receipts"]
+        refresh()
+        expect("Some receipts cannot be read" in text("#pushes-note"), text("#pushes-note"))
+        expect(page.locator("#month figure").count() == 3, "no figures")
+        page.unroute("**/api/status")
+
+    @step("an id that an address cannot name is no user's")
+    def _():
+        for name in (".", ".."):
+            page.fill("#user", name)
+            page.press("#user", "Enter")
+            page.locator("#problem", has_text="No user has this id.").wait_for()
+        refresh()
+
     @step("it works again afterwards, dark and narrow")
     def _():
         sound()
@@ -416,6 +452,7 @@ with sync_playwright() as playwright:
         page.locator("#signed-out").wait_for()
         expect(page.evaluate("sessionStorage.length") == 0, "the key is still there")
         expect("APNs" not in page.locator("#signed-in").text_content(), "what it showed is still there")
+        expect(page.input_value("#user") == "" and text("#status") == "", "what was asked is still there")
 
     @step("no error, and no foreign host")
     def _():

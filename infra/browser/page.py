@@ -8,6 +8,7 @@ real: registration, check-turns, deliver, encryption. What the stand-in decrypts
 worker as the browser does it.
 """
 
+import datetime
 import http.client
 import http.server
 import json
@@ -307,6 +308,7 @@ with sync_playwright() as playwright:
         page.evaluate("() => { Notification.requestPermission = () => new Promise(done => { window.allow = () => done('granted') }) }")
         page.click("#turn-on")
         until(lambda: page.evaluate("Boolean(window.allow)"), "nothing is asked")
+        expect(text("#status") == "", f"it is the player who is waited for, not: {text('#status')}")
         page.click("#sign-out")
         page.locator("#signed-out").wait_for()
         page.evaluate("window.allow()")
@@ -616,6 +618,8 @@ with sync_playwright() as playwright:
         for wanted in (40, 45):
             page.click("#history-more")
             until(lambda: rows.count() == wanted, rows.count())
+        # The button is gone, and the keyboard goes on from what it brought.
+        expect(page.evaluate("document.activeElement === document.querySelector('#history li:last-child')"), "the focus is lost")
         # A new one; what waited was tried again.
         stored[0]["outcome"] = "waiting"
         page.evaluate(pushed)
@@ -656,6 +660,27 @@ with sync_playwright() as playwright:
             until(lambda: rows.count() == count, f"{rows.count()} entries instead of {count}: {names()}", 10)
             expect(names() == [str(number) for number in range(len(stored), len(stored) - count, -1)], names())
         expect(page.locator("#history-more").is_hidden(), "older ones are offered")
+        page.unroute("**/api/notifications?*")
+
+    @step("a history of which some is missing says so, on whatever page")
+    def _():
+        stored = [entry(number) for number in range(25, 0, -1)]
+
+        def answer(route, missing):
+            found = stored[20:] if "after=" in route.request.url else stored[:20]
+            isLast = found[-1] == stored[-1]
+            route.fulfill(json={"success": True, "notifications": found, "next": None if isLast else "n6", "stopped": False, **({"incomplete": True} if missing(isLast) else {})})
+
+        missing = lambda isLast: isLast
+        page.route("**/api/notifications?*", lambda route: answer(route, missing))
+        page.reload()
+        until(lambda: rows.count() == 20, rows.count())
+        expect("Some cannot be read now." not in text("#history"), text("#history"))
+        page.click("#history-more")
+        until(lambda: rows.count() == 26 and "Some cannot be read now." in rows.last.inner_text(), text("#history"))
+        missing = lambda isLast: not isLast
+        page.reload()
+        until(lambda: rows.count() == 21 and "Some cannot be read now." in text("#history"), text("#history"))
         page.unroute("**/api/notifications?*")
 
     @step("the history shows what this page does not know yet by its raw word")
@@ -1712,6 +1737,30 @@ with sync_playwright() as playwright:
         opened.wait_for_timeout(1000)  # what it says, it says at once
         expect(shown(opened, "#problem") == "" and shown(opened, "#status") == "You are signed out.", shown(opened, "main"))
         opened.context.close()
+
+    @step("a mute lasts as long as it says, whatever the browser's clock shows")
+    def _():
+        stored = lambda: opened.evaluate("""async ([home, key]) =>
+            (await (await fetch(`${home}api/preferences`, {headers: {"X-API-Key": key}})).json()).preferences.mutedUntil""", [home, key])
+        for hours in (-5, 5):
+            opened = elsewhere("""const Real = Date, ahead = HOURS * 3600_000
+                window.Date = class extends Real {
+                    constructor(...values) { values.length ? super(...values) : super(Real.now() + ahead) }
+                    static now() { return Real.now() + ahead }
+                }""".replace("HOURS", str(hours)), timezone_id="Asia/Tokyo")
+            opened.click("#mute-hour")
+            says(opened, "#mute-state", "Muted until")
+            left = datetime.datetime.fromisoformat(stored()).timestamp() - time.time()
+            expect(3500 < left < 3700, f"{left} s are left of an hour")
+            expect(opened.locator("#unmute").is_visible(), "it cannot be ended")
+            opened.click("#mute-morning")
+            tokyo = datetime.datetime.now(datetime.timezone(datetime.timedelta(hours=9)))
+            morning = tokyo.replace(hour=7, minute=0, second=0, microsecond=0)
+            morning += datetime.timedelta(days=1 if morning <= tokyo else 0)
+            until(lambda: datetime.datetime.fromisoformat(stored()) == morning, lambda: f"{stored()} instead of {morning}")
+            opened.click("#unmute")
+            until(lambda: shown(opened, "#mute-state") == "", shown(opened, "#problem"))
+            opened.context.close()
 
     @step("it says that it waits until the last answer is there")
     def _():

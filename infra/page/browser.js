@@ -1,7 +1,7 @@
 // Notifications in this browser: whether they are on, on and off, and why not.
 
 import {account, forgetRegistration, keepRegistration, registration} from "./account.js"
-import {tell, the} from "./elements.js"
+import {the} from "./elements.js"
 import {Obstacle, text} from "./texts.js"
 import {Failure} from "./turnstone.js"
 
@@ -61,10 +61,10 @@ async function subscribed() {
 export async function turnOn(client) {
   const reason = obstacle()
   if (reason) throw new Obstacle(reason)
-  const said = the("status").textContent
-  tell("")
+  const status = the("status"), said = status.textContent
+  status.textContent = ""
   const permission = await Notification.requestPermission()
-  tell(said)
+  status.textContent ||= said
   if (permission !== "granted") throw new Obstacle(`browser.${permission === "denied" ? "denied" : "dismissed"}`)
   await inTurn(() => subscribe(client))
 }
@@ -118,7 +118,7 @@ async function subscribe(client) {
     if (!earlier) await end(subscription).catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
-  // Another id names a subscription that is no more.
+  // Another id: a subscription that is no more.
   if (earlier?.id !== id) await leave()
   return earlier?.id !== id
 }
@@ -132,7 +132,7 @@ function browserName() {
 
 const end = it => inTime(it.unsubscribe())
 
-/// Browsers may wait for minutes.
+/// Some wait for minutes.
 function inTime(promise) {
   const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
   return Promise.race([promise, late])
@@ -150,13 +150,13 @@ export async function turnOff(client) {
   navigator.clearAppBadge?.().catch(() => {})
   await inTurn(async () => {
     const gone = [await atOnce, await remove()]
-    // A tab that was closed during a renewal leaves something.
+    // A tab closed during a renewal leaves something.
     await clear()
     for (const own of gone) if (own) await client.unregister(own.id)
   })
 }
 
-/// Removes what is not the player's, or has no record: something was cut off.
+/// Removes what is not the player's, or has no record.
 const clear = async () => await registration(account()) || forget()
 
 export const tidy = () => inTurn(clear).catch(() => {})

@@ -122,7 +122,7 @@ const ask = (account, method, path, body) => fetch(new URL(path, scope), {
   body: body && JSON.stringify(body), signal: AbortSignal.timeout?.(30_000),
 })
 
-/// As in browser.js.
+/// See browser.js.
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 addEventListener("pushsubscriptionchange", event => {

@@ -4,7 +4,8 @@ import {make, putWords, run, tell, the} from "../elements.js"
 import {show} from "./overview.js"
 import {events, timeline} from "./timeline.js"
 
-const place = "turnstone-server-key"
+/// Installations may share a host.
+const place = `turnstone-server-key ${new URL(".", location).pathname}`
 /// How often the page asks, if it is told to.
 const every = 30_000
 /// How long it waits for an answer.
@@ -72,11 +73,15 @@ function signOut() {
         "cycles-note", "queues-note", "pushes-note", "devices-note"]) the(id).replaceChildren()
     the("timeline").hidden = true
     the("automatic").checked = false
+    the("ask-user").reset()
+    tell("")
     showSignedIn(false)
     the("key").focus()
 }
 
 async function showUser(user) {
+    // In an address, these are not names.
+    if (user === "." || user === "..") throw new Failure(0, "No user has this id.")
     const path = `/${encodeURIComponent(user)}`
     the("timeline").hidden = true
     const found = await ask(path)

@@ -28,12 +28,14 @@ function showProblems({ready, problems}) {
         make("p", {}, make("strong", {textContent: "What to do: "}), one.action))))
 }
 
-function unavailable(name, element) {
-    element.replaceChildren(make("p", {className: "bad", textContent: `${name} cannot be read now. The log says why.`}))
+/// Says so in place of everything that was shown in some elements.
+function unavailable(name, first, ...others) {
+    the(first).replaceChildren(make("p", {className: "bad", textContent: `${name} cannot be read now. The log says why.`}))
+    for (const id of others) the(id).replaceChildren()
 }
 
 function showCycles({cycles, at}) {
-    if (!cycles) return unavailable("The cycles", the("cycles"))
+    if (!cycles) return unavailable("The cycles", "cycles", "cycles-note")
     const note = [cycles.lastAt ? `The last one was ${ago(cycles.lastAt, at)}.` : "There was none yet."]
     note.push(`A player is looked at every ${cycles.intervalSeconds} s.`)
     if (cycles.unansweredSince) note.push(`Online-Go.com has answered for none of the known players since ${cycles.unansweredSince}.`)
@@ -59,7 +61,7 @@ function stop(queue, at) {
 }
 
 function showQueues({queues, at}) {
-    if (!queues) return unavailable("The queues", the("queues"))
+    if (!queues) return unavailable("The queues", "queues", "queues-note")
     const some = name => ({number: true, value: queue => queue[name] === 0 ? "0" : (queue.complete ? "" : "≥ ") + number(queue[name])})
     the("queues").replaceChildren(table("Notifications in each", [
         {title: "Queue", value: queueName},
@@ -102,9 +104,14 @@ function report(element, report) {
 }
 
 function showPushes({pushes}) {
-    if (!pushes) return unavailable("The receipts", the("day"))
-    the("pushes-note").textContent = pushes.complete
-        ? "" : `The receipts are still being counted: ${number(Math.ceil(pushes.bytesNotCounted / 1e6))} MB are left. Refresh to go on.`
+    if (!pushes) {
+        unavailable("The receipts", "month", "pushes-note")
+        return unavailable("The receipts", "day")
+    }
+    const left = pushes.bytesNotCounted
+    const note = left ? `The receipts are still being counted: ${number(Math.ceil(left / 1e6))} MB are left. Refresh to go on.`
+        : "Some receipts cannot be read, so pushes are missing here. The problems above name the files."
+    the("pushes-note").textContent = pushes.complete ? "" : note
     report(the("day"), pushes.day)
     report(the("month"), pushes.month)
 }
@@ -113,7 +120,7 @@ const platforms = {ios: "iOS", android: "Android", web: "Browser"}
 const types = {device: "messages", live_activity: "Live Activity", live_activity_start: "start of Live Activities"}
 
 function showDevices({devices}) {
-    if (!devices) return unavailable("The devices", the("devices"))
+    if (!devices) return unavailable("The devices", "devices", "devices-note")
     the("devices-note").textContent = `${number(devices.users)} ${devices.users === 1 ? "user" : "users"}. ` + (devices.estimate
         ? `The devices are an estimate from ${number(devices.sample)} of them.` : "")
     the("devices").replaceChildren(...devices.kinds.length === 0 ? [make("p", {textContent: "No devices."})] : [table("By kind", [
