@@ -85,6 +85,10 @@ struct ActivityStates: RunPart {
                 fits: { fits($0) })
         }
         if let pause { return .behind(for: pause) }
+        push.foreignAlert = nil
+        if let inherited = taken?.state.inherited, inherited.isSession {
+            push.foreignAlert = (user, .session(inherited.number))
+        }
         return taken == nil && isExpired ? .expired : fill(push, taken)
     }
 
@@ -142,7 +146,7 @@ struct ActivityStates: RunPart {
         // The listener may have left and come back since. A state from before it came back is not for it.
         guard shared.state.number > device.joined else { return .superseded(.unregistered) }
         load(shared, into: push)
-        push.ownAlert = nil
+        push.foreignAlert = nil
         var own = shared.adapted(toListenerSince: device.joined)
         let feed = feeds?.feed(for: device.joined)
         var lacksAlert = false
@@ -170,7 +174,7 @@ struct ActivityStates: RunPart {
                     into: own, now: now, after: feed?.lastAlert, fits: { fits($0) })
                 takesAlert = others?.state.aps["alert"] == nil
             }
-            push.ownAlert = takesAlert ? (user, activity.number) : nil
+            push.foreignAlert = takesAlert ? (user, .own(upTo: activity.number)) : nil
             own = merged
             isOwn = true
         }
@@ -226,11 +230,12 @@ struct ActivityStates: RunPart {
         return try hasGot(alert, of: session, push, on: device)
     }
 
-    /// Whether a listener has got an alert of its session, or may have: with the state that brought it or a later
-    /// one. States that are not remembered any more count as got.
+    /// Whether a listener has got an alert of its session, or may have: with the state that brought it, a later
+    /// one, or one of its own. States that are not remembered any more count as got.
     private func hasGot(
         _ alert: ActivityFeed.State, of session: ActivityFeed, _ push: Push, on device: Device
     ) throws(Failure) -> Bool {
+        if device.activity?.hasBrought(alert) == true { return true }
         let names = try documents.userDevices(of: push, on: device)
         let id = push.job.notification.id
         for turn in session.recent where turn.number >= alert.number && turn.carrier != id {
@@ -258,13 +263,17 @@ struct ActivityStates: RunPart {
             fits: { fits($0) })
     }
 
-    /// Records that a push of a session has brought a listener the alerts of its own states.
-    ///
-    /// - Parameter number: that of the newest of these states.
-    func recordAlerts(of token: DeviceToken, _ user: UserID, upTo number: Int64) throws(Failure) {
+    /// Records that a push has brought a listener an alert of its other feed, or may have, so that no push of that
+    /// feed brings it again.
+    func record(
+        _ alert: Push.ForeignAlert, on token: DeviceToken, of user: UserID
+    ) throws(Failure) {
         try state.users[user].update { document in
             for index in document.devices.indices where document.devices[index].token == token {
-                document.devices[index].activity?.dropAlerts(upTo: number)
+                switch alert {
+                case .own(let number): document.devices[index].activity?.dropAlerts(upTo: number)
+                case .session(let number): document.devices[index].activity?.didBring(number)
+                }
             }
         }
     }

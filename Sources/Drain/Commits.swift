@@ -18,20 +18,19 @@ final class Commits: RunPart {
     /// Jobs that could not be put off or finished: when to try again, and whether a locked document is the
     /// reason.
     private var unfinished: [(job: Job, moment: Instant, isBusy: Bool)] = []
-    /// Alerts of listeners' own states that a session's pushes have brought, and that are not recorded yet.
-    private var alerts = Deque<ListenerAlerts>()
+    /// Alerts that pushes have brought to listeners of sessions, and that are not recorded yet.
+    private var alerts = Deque<BroughtAlert>()
 
-    private struct ListenerAlerts {
+    private struct BroughtAlert {
         let job: Job
         let user: UserID
         let token: DeviceToken
-        /// The number of the newest of the states.
-        let number: Int64
-        /// When they came.
+        let alert: Push.ForeignAlert
+        /// When it came.
         let since = Instant.now
-        /// When to record them.
+        /// When to record it.
         var moment = Instant.first
-        /// Whether the run waits for them: for half a minute if a document is locked.
+        /// Whether the run waits for it: for half a minute if a document is locked.
         var isBusy = true
     }
     /// When the oldest verdict came that is not durable yet.
@@ -67,13 +66,17 @@ final class Commits: RunPart {
     /// Records that a verdict was added to the receipts and is not durable yet.
     func didAppend() { oldestVerdict = oldestVerdict ?? Instant.now }
 
-    /// Records soon that a push of a job has brought a listener the alerts of its own states, so that the
-    /// session's next state does not bring them again. The job does not leave the spool before.
-    func recordAlerts(
-        of token: DeviceToken, _ user: UserID, upTo number: Int64, for job: Job
-    ) {
-        job.unrecordedAlerts += 1
-        alerts.append(ListenerAlerts(job: job, user: user, token: token, number: number))
+    /// Records soon that a push has brought a listener an alert of its other feed. The job does not leave the spool
+    /// before.
+    ///
+    /// - Parameter isInDoubt: whether it only may have. The push is repeated then, with the alert.
+    func recordAlert(of push: Push, isInDoubt: Bool = false) {
+        guard let (user, alert) = push.foreignAlert, let token = push.delivery.token else { return }
+        // The listener's own state would lose its alert, and with it the repeated push.
+        if isInDoubt, case .own = alert { return }
+        push.foreignAlert = nil
+        push.job.unrecordedAlerts += 1
+        alerts.append(BroughtAlert(job: push.job, user: user, token: token, alert: alert))
     }
 
     // MARK: Jobs
@@ -91,7 +94,7 @@ final class Commits: RunPart {
 
     private func moment(of job: Job) -> Timestamp {
         let isUnread = job.isCutShort && !job.file.isExhausted
-        let moment = isUnread ? now : job.nextLook(at: now)
+        let moment = isUnread ? now : job.nextLook ?? now
         return Spool.moment(for: moment, now: now, expires: job.notification.expires)
     }
 
@@ -186,8 +189,7 @@ final class Commits: RunPart {
             let owner = LockedDocuments.Owner.recipient(.user(next.user))
             do throws(Failure) {
                 try locked.waitingBriefly(for: owner) { () throws(Failure) in
-                    try decisions.activities.recordAlerts(
-                        of: next.token, next.user, upTo: next.number)
+                    try decisions.activities.record(next.alert, on: next.token, of: next.user)
                 }
             } catch {
                 next.isBusy =

@@ -18,7 +18,7 @@ package final class Job {
     private(set) var left = 0
     /// When the first of them may be tried again.
     private(set) var notBefore: Timestamp?
-    /// When the last of the deliveries that are tried again expires.
+    /// When the last of them has expired, or is tried again if it cannot.
     private var lastEnd: Timestamp?
     /// Whether the end of this pass was handled.
     var isPassRecorded = false
@@ -29,8 +29,7 @@ package final class Job {
     /// The devices that may have accepted a push without an answer, and that are sent nothing more. Recorded
     /// only if ``isForPlayer``.
     var doubtful: [DeviceToken] = []
-    /// How many Live Activities got alerts of their own states with this state of their session, which is not
-    /// recorded yet.
+    /// How many alerts its pushes have brought to listeners of sessions that are not recorded yet.
     var unrecordedAlerts = 0
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
@@ -176,12 +175,8 @@ package final class Job {
     /// Whether deliveries are left for another pass.
     var hasRest: Bool { left > 0 || isCutShort && !file.isExhausted }
 
-    /// When its rest is looked at again: once the first delivery may be tried again, or the last has expired.
-    func nextLook(at now: Timestamp) -> Timestamp {
-        guard let notBefore else { return now }
-        guard let lastEnd, lastEnd > now else { return notBefore }
-        return min(notBefore, lastEnd)
-    }
+    /// When its rest is looked at again: once the first delivery may be tried again, or all have expired.
+    var nextLook: Timestamp? { notBefore.map { min($0, lastEnd ?? $0) } }
 
     /// Whether deliveries that have failed wait to be tried again now.
     func isRetryDue(at now: Timestamp) -> Bool { notBefore.map { $0 <= now } ?? false }
@@ -209,10 +204,12 @@ package final class Job {
         return "\(done)\(left) to retry (\(reasons[nil] ?? "not sent"))"
     }
 
-    /// Counts a delivery that is tried again, not before a moment, unless it expires earlier.
-    func retry(_ push: Push, notBefore moment: Timestamp, because reason: String?) {
+    /// Counts a delivery that is tried again, not before a moment.
+    ///
+    /// - Parameter end: when it expires before that; `nil` if it does not.
+    func retry(notBefore moment: Timestamp, orEndAt end: Timestamp?, because reason: String?) {
         record(reason, for: nil)
-        lastEnd = max(lastEnd ?? push.expires, push.expires)
+        lastEnd = max(lastEnd ?? end ?? moment, end ?? moment)
         left += 1
         notBefore = min(notBefore ?? moment, moment)
     }

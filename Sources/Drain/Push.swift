@@ -19,11 +19,18 @@ package final class Push {
     package private(set) var own: Content?
     /// Its content in its user's language, if the message has texts in several.
     private(set) var variant: Job.Variant?
-    /// If it brings a Live Activity the alert of the activity's own state: the activity's user, and the number of
-    /// its newest own state.
-    var ownAlert: (user: UserID, number: Int64)?
+    /// The alert of another feed that it brings a listener of a session, and the listener's user.
+    var foreignAlert: (user: UserID, alert: ForeignAlert)?
     /// The environment in which it is tried once, because its own environment did not know the token.
     package var probe: APNsEnvironment?
+
+    /// The alert that a state has taken over from the other feed of a listener.
+    enum ForeignAlert {
+        /// The session's push brings the alert of the listener's own state; the number of the newest of these.
+        case own(upTo: Int64)
+        /// The listener's own push brings the session's alert of this number.
+        case session(Int64)
+    }
 
     struct Target {
         fileprivate(set) var delivery: Delivery
@@ -152,6 +159,16 @@ package final class Push {
 
     package var expires: Timestamp {
         own?.expires ?? turn?.expires ?? limit ?? job.notification.expires
+    }
+
+    /// When nothing of it can be sent any more, whatever is known by then; `nil` if each look decides that anew:
+    /// with the games of then, or an activity's newest state.
+    var end: Timestamp? {
+        switch job.notification.cargo {
+        case .release: job.notification.expires
+        case nil where job.notification.turns == nil: expires
+        default: nil
+        }
     }
 
     /// Sets the user's own moment for a message, and when the message expires for the user.

@@ -65,7 +65,7 @@ final class Settlement: RunPart {
             if run.isEnding || service.provider.trouble != nil || run.configuration.isChanging {
                 return queue.putBack((job, push.original))
             }
-            job.retry(push, notBefore: now + pause, because: verdict.reason)
+            retry(push, after: pause, verdict)
         case .settled(let outcome):
             if verdict.isTooLarge, job.shrinkRelease() {
                 intake.log.append(notSent: push.delivery, in: job.file)
@@ -76,18 +76,26 @@ final class Settlement: RunPart {
             // Also during trouble: a connection that broke off is trouble until it is opened again.
             if isAsked(push, isSent) { service.didPutOff(push, verdict) }
             if needsReceipt(verdict, push) { append(verdict, of: push, nil, isSent: isSent) }
-            // Its user may leave the device before the push is repeated.
-            if job.isForPlayer, job.file.isInDoubt(push.delivery), let token = push.delivery.token {
-                job.doubtful.append(token)
+            if job.file.isInDoubt(push.delivery) {
+                // Its user may leave the device before the push is repeated, and a newer state may replace it.
+                if job.isForPlayer, let token = push.delivery.token { job.doubtful.append(token) }
+                commits.recordAlert(of: push, isInDoubt: true)
             }
-            job.retry(push, notBefore: now + interval, because: verdict.reason)
+            retry(push, after: interval, verdict)
         case .stop:
             append(verdict, of: push, nil, isSent: isSent)
-            job.retry(push, notBefore: now, because: verdict.reason)
+            retry(push, after: .seconds(0), verdict)
             service.stop(verdict.reason ?? "unknown")
         }
         job.open -= 1
         commits.endIfOver(job)
+    }
+
+    /// Lets a push wait for another attempt, or for its end if that comes first.
+    private func retry(_ push: Push, after pause: Interval, _ verdict: Verdict) {
+        let moment = now + pause
+        let end = push.end.flatMap { $0 > now && $0 < moment ? $0 : nil }
+        push.job.retry(notBefore: moment, orEndAt: end, because: verdict.reason)
     }
 
     /// Whether the push service was asked and did not decide: it was too busy, or the answer was lost.
@@ -118,9 +126,7 @@ final class Settlement: RunPart {
         case .accepted:
             order.recordReached(push)
             if job.isForPlayer, let token = push.delivery.token { job.reached.append(token) }
-            if let own = push.ownAlert, let token = push.delivery.token {
-                commits.recordAlerts(of: token, own.user, upTo: own.number, for: job)
-            }
+            commits.recordAlert(of: push)
             for _ in push.delivery.hides { run.summary.count(.superseded) }
         case .refused, .gone, .quarantined: job.isRefused = true
         case .superseded: if verdict.endsOlder { order.recordReached(push) }

@@ -67,7 +67,7 @@ package struct Examination {
 
     /// What pushes became of is read from these, by reports, the timeline and the statistics.
     private func unreadableReceipts() throws(Failure) -> [(name: String, reason: String)] {
-        try spools.unreadableReceipts().map { (path, error) in
+        try spools.unreadableReceipts(until: .now + .milliseconds(500)).map { (path, error) in
             (String(path.dropFirst(state.folder.utf8.count + 1)), error.errno.name)
         }
     }

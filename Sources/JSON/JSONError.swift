@@ -42,7 +42,10 @@ package struct JSONError: Error, Equatable, Sendable {
         case .encoding: "\(name) has a string that is not UTF-8 \(place)"
         case .nul: "\(name) has \\u0000 in a string \(place): leave it out"
         case .tooLargeNumber:
-            "\(name) has a number that is too large \(place): an integer must fit into 64 bits"
+            """
+            \(name) has a number out of range \(place): an integer must fit into 64 bits with its sign, any \
+            other number into a double
+            """
         }
     }
 }

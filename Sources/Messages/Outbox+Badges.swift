@@ -44,11 +44,14 @@ extension Outbox {
     /// accepted it, none may have got it, and none waits for it. Call it once the receipts of the deliveries
     /// that have ended are written. Each change is taken back once, however often this is called.
     ///
-    /// - Parameter users: the users in question; `nil` for all of the message's.
+    /// - Parameters:
+    ///   - users: the users in question; `nil` for all of the message's.
+    ///   - record: the message's, for a caller who holds the lock of its id; `nil` to look it up.
     /// - Throws: the failure about one of the users, once it is done for the others.
     @export(interface)
     package func takeBackBadges(
-        _ change: BadgeChange, by message: String, among users: Set<UserID>? = nil
+        _ change: BadgeChange, by message: String, among users: Set<UserID>? = nil,
+        record: MessageRecord? = nil
     ) throws(Failure) {
         guard case .add = change else { return }
         var counted: Set<UserID>?
@@ -61,8 +64,9 @@ extension Outbox {
             }
             if counted?.isEmpty == true { return }
         }
-        let record = try state.messages.find(message)
-        let start = record?.receiptsStart(at: now) ?? .beginning
+        var known = record
+        if known == nil { known = try state.messages.find(message) }
+        let start = known?.receiptsStart(at: now) ?? .beginning
         let unreached = try spools.usersUnreached(by: message, from: start, among: counted)
         try forEach(unreached) { (user) throws(Failure) in
             try takeBackBadge(change, by: message, of: user)

@@ -88,7 +88,8 @@ package struct Report {
                 (notification, users) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
-                try Outbox(state, now: now).takeBackBadges(change, by: id, among: users)
+                try Outbox(state, now: now)
+                    .takeBackBadges(change, by: id, among: users, record: record)
             }
             return try Report(id, record, spools, at: now)
         }

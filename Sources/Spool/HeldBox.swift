@@ -17,6 +17,11 @@ package struct HeldBox: Equatable, Sendable {
     /// The prefix of the names of all of a user's boxes.
     static func prefix(of user: UserID) -> String { "\(digest(user.text))-" }
 
+    /// The prefix of the name of a box, which all boxes of its user have.
+    static func prefix(_ name: String) -> String {
+        String(decoding: name.utf8.prefix { $0 != UInt8(ascii: "-") }, as: UTF8.self)
+    }
+
     private static func digest(_ text: String) -> String {
         hex(SHA256.hash(Array(text.utf8)).prefix(12))
     }

@@ -46,6 +46,11 @@ extension NotificationTrace {
         isFinished && endedCount == deliveries.count
     }
 
+    /// Whether a device has no outcome, and is in no file that can be read.
+    var isMissing: Bool {
+        !isComplete && (!isInSpool || deliveries.contains { $0.outcome == nil && !$0.isWaiting })
+    }
+
     private mutating func add(_ line: JSONObject, of number: Int) {
         let hadEnded = deliveries[number].outcome != nil
         deliveries[number].add(line)
@@ -57,15 +62,20 @@ extension NotificationTrace {
 
     /// Records that releases that are not over bring it to the devices of these boxes.
     mutating func didRelease(_ boxes: Set<String>) {
+        if boxes.isEmpty { return }
         for number in deliveries.indices {
             deliveries[number].isBeingReleased = deliveries[number].box.map(boxes.contains) ?? false
         }
     }
 
-    mutating func settleAsDamaged() {
-        for number in deliveries.indices
-        where deliveries[number].outcome == nil && !deliveries[number].isWaiting {
-            deliveries[number].outcome = .damaged
+    /// - Parameter boxes: the boxes in which it was held, and from which it is gone.
+    mutating func settleAsDamaged(heldIn boxes: Set<String>) {
+        for number in deliveries.indices {
+            let delivery = deliveries[number]
+            let isGone = !boxes.isEmpty && delivery.box.map(boxes.contains) ?? false
+            if isGone || delivery.outcome == nil && !delivery.isWaiting {
+                deliveries[number].outcome = .damaged
+            }
         }
     }
 

@@ -167,11 +167,13 @@ private struct DayCounts {
         let size = try systemCalls(file.size())
         var offset = Int(read[name]?.count ?? 0)
         var endsInHalfLine = false
+        var isUnreadable = false
         while offset < size, Instant.now < end {
             let bytes: [UInt8]
             do throws(SystemError) { bytes = try file.read(upTo: Self.piece, at: offset) } catch {
                 guard error.errno.concernsOneFile else { throw error.failure }
                 unread.append(error.failure)
+                isUnreadable = true
                 break
             }
             guard let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else {
@@ -191,7 +193,7 @@ private struct DayCounts {
             hasChanged = true
         }
         // A crash leaves half a line, which is ignored; otherwise the rest of it is just being written.
-        if !endsInHalfLine { uncounted += max(0, size - offset) }
+        if !endsInHalfLine, !isUnreadable { uncounted += max(0, size - offset) }
     }
 
     private init() {}

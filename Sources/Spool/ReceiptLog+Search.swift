@@ -29,10 +29,10 @@ extension ReceiptLog {
         return isWhole
     }
 
-    /// The files that are there and cannot be read, by their paths.
-    func unreadable() throws(Failure) -> [(path: String, error: SystemError)] {
+    /// The files that are there and cannot be read, by their paths. The newest are tried first.
+    func unreadable(until end: Instant) throws(Failure) -> [(path: String, error: SystemError)] {
         var unreadable: [(path: String, error: SystemError)] = []
-        for volume in try volumes() {
+        for volume in try volumes().reversed() where Instant.now < end {
             guard case .unreadable(let error) = try openToRead(volume) else { continue }
             unreadable.append((path(volume), error))
         }

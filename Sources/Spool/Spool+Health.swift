@@ -63,11 +63,13 @@ extension Spool {
 }
 
 extension Spools {
-    /// The files of receipts that are there and cannot be read, by their paths.
+    /// The files of receipts that are there and cannot be read, by their paths, as far as there is time.
     @export(interface)
-    package func unreadableReceipts() throws(Failure) -> [(path: String, error: SystemError)] {
+    package func unreadableReceipts(
+        until end: Instant
+    ) throws(Failure) -> [(path: String, error: SystemError)] {
         var unreadable: [(path: String, error: SystemError)] = []
-        for spool in try all() { unreadable += try ReceiptLog(of: spool).unreadable() }
+        for spool in try all() { unreadable += try ReceiptLog(of: spool).unreadable(until: end) }
         return unreadable
     }
 }

@@ -20,10 +20,12 @@ extension Spool {
             .sorted { $0.until < $1.until }
     }
 
-    /// Removes files of held messages that were not finished, from one in 257 of the moments.
-    func sweepBoxes(_ turn: Int64) throws(Failure) {
+    /// Removes files of held messages that were not finished, from one in 257 of the moments. A moment may have as
+    /// many boxes as there are devices.
+    func sweepBoxes(_ turn: Int64, until end: Instant) throws(Failure) {
         for moment in try moments() where moment.until.seconds / 60 % 257 == turn {
             for box in try names(in: "\(boxes)/\(moment.name)") {
+                guard Instant.now < end else { return }
                 try removeAbandoned(in: "\(boxes)/\(moment.name)/\(box)")
             }
         }
@@ -157,7 +159,39 @@ extension Spool {
         return found
     }
 
-    private func releasedBoxes(
+    /// Those of some boxes, by name, in which a message is held. One that a merged device has put back into its present
+    /// id's box counts as being in the box of its former one.
+    func boxes(among candidates: Set<String>, with message: String) throws(Failure) -> Set<String> {
+        let moments = try moments().map { "\(boxes)/\($0.name)" }
+        var found: Set<String> = []
+        for folder in moments where found.count < candidates.count {
+            let isListed = candidates.count > Self.mostAsked
+            let names =
+                isListed ? try names(in: folder).filter(candidates.contains) : Array(candidates)
+            for name in names where !found.contains(name) {
+                if try exists(message, in: "\(folder)/\(name)") { found.insert(name) }
+            }
+        }
+        var missing = candidates.subtracting(found)
+        for folder in moments where !missing.isEmpty {
+            let users = Set(missing.map(HeldBox.prefix))
+            for name in try names(in: folder)
+            where !candidates.contains(name) && users.contains(HeldBox.prefix(name)) {
+                guard try exists(message, in: "\(folder)/\(name)"),
+                    let other = missing.first(where: { HeldBox.prefix($0) == HeldBox.prefix(name) })
+                else { continue }
+                missing.remove(other)
+                found.insert(other)
+            }
+        }
+        return found
+    }
+
+    /// How many boxes are asked for one by one. To list a folder that may have thousands takes longer.
+    private static let mostAsked = 32
+
+    /// The names of the boxes in which a message was held before it went into a release that is not over.
+    func releasedBoxes(
         of message: String, besides known: String? = nil
     ) throws(Failure) -> Set<String> {
         var found: Set<String> = []
@@ -531,29 +565,6 @@ extension Spool {
             messages.formUnion(try messageIDs(of: release))
         }
         return messages
-    }
-
-    /// How many releases a held message is in, so that it may have been sent.
-    func releases(of message: String) throws(Failure) -> Int {
-        var count = 0
-        for release in try names(in: released) where release.utf8.count == 36 {
-            let path = "\(released(release))/\(message).jsonl"
-            if try systemCalls(Files.exists(path)) { count += 1 }
-        }
-        return count
-    }
-
-    /// Those of some boxes, by name, that a message is in.
-    func boxes(among names: Set<String>, with message: String) throws(Failure) -> Set<String> {
-        var boxes: Set<String> = []
-        for moment in try moments() {
-            let folder = "\(self.boxes)/\(moment.name)"
-            for name in try self.names(in: folder) where names.contains(name) {
-                let path = "\(folder)/\(name)/\(message).jsonl"
-                if try systemCalls(Files.exists(path)) { boxes.insert(name) }
-            }
-        }
-        return boxes
     }
 
     /// Moves the file of a message that cannot be read to `failed/`.

@@ -3,10 +3,11 @@ import Unix
 
 extension Spool {
     /// Removes what a crash or a race of two programs has left: marks of series, and files that were not
-    /// finished. A drainer does the same where it has work.
+    /// finished. Call it only while no notification has a file in `joint/`: its parts are accepted.
     ///
     /// Every half minute it takes another part of the folders: the series whose keys begin with another byte,
-    /// and one in 257 of the others. (257 is prime, so each gets its turn whatever the time between two runs.)
+    /// and one in 257 of the others. (257 is prime, so each gets its turn whatever the time between two runs is,
+    /// except for multiples of two hours.)
     @export(interface)
     package func sweep(at now: Timestamp) throws(Failure) {
         let turn = now.seconds / 30 % 257
@@ -18,7 +19,7 @@ extension Spool {
             try removeAbandoned(in: "\(waiting)/\(folder.name)")
             Files.removeEmptyFolder("\(waiting)/\(folder.name)")
         }
-        try sweepBoxes(turn)
+        try sweepBoxes(turn, until: .now + .milliseconds(200))
     }
 
     /// Removes the files of a folder that were not finished within 25 hours.

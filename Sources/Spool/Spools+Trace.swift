@@ -29,20 +29,29 @@ extension Spools {
     ) throws(Failure) -> NotificationTrace {
         var trace = try read(id, from: start, devices: count, isHeld: isHeld)
         var held = try whereabouts(of: id, trace)
-        // What is over, or held no more, has receipts that tell so: they were written meanwhile, or the clock was
-        // set back by days since it was accepted.
-        if count > 0, !trace.isComplete && !trace.isInSpool || held.isLost {
+        if !held.missing.isEmpty {
+            // Its release is over by now, and the receipts say so.
+            let before = held.missing
+            trace = try read(id, from: start, devices: count, isHeld: isHeld)
+            held = try whereabouts(of: id, trace)
+            held.leave(held.missing.subtracting(before))
+        }
+        let isLost = !held.missing.isEmpty || trace.isMissing
+        if count > 0, isLost, start != .beginning {
+            // The clock was set back by days since it was accepted.
+            let before = held.missing
             trace = try read(id, from: .beginning, devices: count, isHeld: isHeld)
             held = try whereabouts(of: id, trace)
+            held.leave(held.missing.subtracting(before))
         }
         if !trace.isComplete, !trace.isInSpool {
             // It may have been put off meanwhile, or it was never accepted.
             for spool in try all() where try spool.isOpen(id) { trace.isInSpool = true }
         }
-        if held.releases > 0 { trace.didRelease(held.missing) }
+        trace.didRelease(held.released)
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
-        let lacksReceipts = trace.isUnread && !trace.isComplete
-        if lacksReceipts || trace.isDamaged { trace.settleAsDamaged() }
+        let lacksReceipts = trace.isUnread && (!trace.isComplete || !held.missing.isEmpty)
+        if lacksReceipts || trace.isDamaged { trace.settleAsDamaged(heldIn: held.missing) }
         // What still waits can be sent, and cancelled.
         if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }
         return trace
@@ -63,26 +72,29 @@ extension Spools {
 
     /// Where a message is that is held according to the receipts.
     private struct Whereabouts {
-        /// The boxes in which it is not any more.
+        /// The boxes from which a release has taken it that is not over.
+        var released: Set<String> = []
+        /// The boxes in which it is not any more, without such a release.
         var missing: Set<String>
-        /// How many releases it is in.
-        var releases = 0
 
-        /// Whether it is in fewer releases than boxes it has left.
-        var isLost: Bool { missing.count > releases }
+        /// Records boxes that it has just left with a release, which may be over already.
+        mutating func leave(_ boxes: Set<String>) {
+            missing.subtract(boxes)
+            released.formUnion(boxes)
+        }
     }
 
     private func whereabouts(
         of id: String, _ trace: NotificationTrace
     ) throws(Failure) -> Whereabouts {
         var found = Whereabouts(missing: trace.heldBoxes)
-        guard !found.missing.isEmpty else { return found }
         // Boxes first: they become releases.
-        let spools = try all()
-        for spool in spools {
+        for spool in try all() where !found.missing.isEmpty {
             found.missing.subtract(try spool.boxes(among: found.missing, with: id))
         }
-        for spool in spools { found.releases += try spool.releases(of: id) }
+        for spool in try all() where !found.missing.isEmpty {
+            found.leave(try spool.releasedBoxes(of: id).intersection(found.missing))
+        }
         return found
     }
 }

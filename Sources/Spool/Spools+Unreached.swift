@@ -3,7 +3,8 @@ import Turnstone
 extension Spools {
     /// The users who were to get a message and can no longer get it: no device has accepted it, none may have
     /// without an answer, and none waits for it. The receipts and the files of all queues tell, so that of
-    /// several drainers that end their parts at the same moment at least one finds all of it.
+    /// several drainers that end their parts at the same moment at least one finds all of it. If receipts are
+    /// there that cannot be read, any user may have got it.
     ///
     /// - Parameters:
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
@@ -23,13 +24,16 @@ extension Spools {
         for spool in spools {
             // The file first: what leaves it meanwhile has its receipts.
             var open = try spool.openDeliveries(of: id, to: reach)
-            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
+            let isWhole = try ReceiptLog(of: spool).forEachLine(
+                of: id, from: start[spool.queue]
+            ) { (line) in
                 if line["in"] == nil, line["outcome"] != nil, let number = line["n"]?.integer {
                     open[number] = nil
                 }
                 if let user = line.user { reach[user]?.add(line) }
                 return false
             }
+            guard isWhole else { return [] }
             for users in open.values { for user in users { reach[user]?.isReached = true } }
         }
         return Set(reach.filter { !$0.value.isPossible }.map { $0.key })

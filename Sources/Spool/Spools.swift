@@ -238,7 +238,12 @@ package struct Spools {
     }
 
     /// Removes what a crash or a race of two programs has left, a part of it with each call.
-    package func sweep(at now: Timestamp) throws(Failure) {
+    ///
+    /// - Parameter report: called with the failure of each notification whose acceptance was interrupted and
+    ///   cannot be completed. Nothing is removed then.
+    package func sweep(at now: Timestamp, report: (Failure) -> Void) throws(Failure) {
+        completeJoints(report: report)
+        guard try joints().isEmpty else { return }
         for spool in try all() { try spool.sweep(at: now) }
     }
 }

@@ -77,11 +77,11 @@ package struct ActivityFeed: Equatable, Sendable {
     /// An alert that a state has taken over from a state that it replaced.
     package struct InheritedAlert: Equatable, Sendable {
         /// The number of the state that brought it, in that state's feed.
-        let number: Int64
+        package let number: Int64
         /// The priority of the state that has taken it over, without it.
         let priority: Int
         /// Whether an activity's own state has taken it over from its session.
-        let isSession: Bool
+        package let isSession: Bool
         /// The alert is not worth delivering after this; `nil` if an earlier version took it over.
         let expires: Timestamp?
     }
@@ -107,6 +107,9 @@ package struct ActivityFeed: Equatable, Sendable {
     /// For a listener: the last of its session's notifications that did not bring it an alert of the session and
     /// never will, at most eight.
     package private(set) var dropped: [String] = []
+    /// For a listener: the number of the newest of its session's alerts that a state of its own has brought, or
+    /// may have; 0 if there is none.
+    package private(set) var brought: Int64 = 0
     /// The number before its first state: a session's feeds continue counting.
     package let base: Int64
 
@@ -330,6 +333,14 @@ package struct ActivityFeed: Equatable, Sendable {
         return inherited.number == alert.alertNumber
     }
 
+    /// Whether a state of its own has brought the alert of a state of its session, or may have.
+    package func hasBrought(_ alert: State) -> Bool {
+        alert.alertNumber.map { $0 <= brought } ?? false
+    }
+
+    /// Records that a state of its own has brought its session's alert of this number, or may have.
+    package mutating func didBring(_ number: Int64) { brought = max(brought, number) }
+
     /// The newest state with an alert that a session has sent to its listeners.
     package var newestAlert: State? {
         if let taken, taken.state.aps["alert"] != nil { return taken.state }
@@ -350,6 +361,7 @@ package struct ActivityFeed: Equatable, Sendable {
     ///   - number: the number of the session's newest state.
     ///   - turn: how many of the session's states were taken.
     package mutating func follow(after number: Int64, turn: Int64) {
+        brought = 0
         waiting?.after = number
         taken?.state.after = number
         taken?.turn = turn
@@ -598,10 +610,11 @@ extension ActivityFeed {
             recent.append(turn)
         }
         dropped = members["dropped"]?.texts ?? []
+        brought = members["brought"]?.count ?? 0
     }
 
     /// `{"waiting", "carrier": {"id", "due"}, "taken": {"state", "by", "at", "seconds", "turn"?}, "base"?,
-    /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id]}`. A state is `{"number", "at",
+    /// "last_alert"?: state, "recent"?: [{"number", "by"}], "dropped"?: [id], "brought"?}`. A state is `{"number", "at",
     /// "expires", "priority", "aps", "after"?, "shown"?: {"number", "at", "untimed"?}, "untimed"?,
     /// "inherited"?: {"number", "priority", "session"?: true, "expires"?}}`. Moments are milliseconds since 1970.
     package var json: JSONValue {
@@ -615,6 +628,7 @@ extension ActivityFeed {
         members["last_alert"] = lastAlert?.json
         members["recent"] = recent.isEmpty ? nil : .array(recent.map { $0.json })
         members["dropped"] = dropped.isEmpty ? nil : JSONValue(texts: dropped)
+        members["brought"] = brought == 0 ? nil : .integer(brought)
         return .object(members)
     }
 }

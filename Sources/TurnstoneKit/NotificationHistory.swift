@@ -38,13 +38,8 @@ public struct NotificationHistory: Decodable, Hashable, Sendable {
     /// Whether the page is short because the installation had no more time. Ask again with `next`.
     public let stopped: Bool
     /// Whether entries are missing, because the installation cannot read some of its receipts now.
-    public var isIncomplete: Bool { lacksSome ?? false }
-    private let lacksSome: Bool?
-
-    private enum CodingKeys: String, CodingKey {
-        case notifications, next, stopped
-        case lacksSome = "incomplete"
-    }
+    public var isIncomplete: Bool { incomplete ?? false }
+    private let incomplete: Bool?
 }
 
 /// A notification that was sent to try it out.

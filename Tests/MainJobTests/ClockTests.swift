@@ -152,13 +152,17 @@ import Turnstone
         let world = try World()
         try world.give("ann", devices: 1...2)
         try world.advance(seconds: 20 * 86_400)
-        let id = try world.sent(["users": ["ann"], "title": "T"])
+        let id = try world.sent(["users": ["ann"], "title": "T", "expires_in": 2_000_000])
         try world.advance(seconds: -20 * 86_400)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         try world.run("deliver")
-        let report = try world.report(id)
-        #expect(report["state"] == "sending")
-        #expect(report["counts"] == ["accepted": 1, "waiting": 1])
+        // Also when the clock has come to the day on which it was accepted.
+        for days in [0, 19, 1] as [Int64] {
+            try world.advance(seconds: days * 86_400)
+            let report = try world.report(id)
+            #expect(report["state"] == "sending")
+            #expect(report["counts"] == ["accepted": 1, "waiting": 1])
+        }
     }
 
     @Test("a message that was accepted by a clock far ahead counts on no badge unless it arrives")

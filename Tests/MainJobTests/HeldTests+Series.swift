@@ -92,6 +92,21 @@ extension HeldTests {
         #expect(isEmpty(world))
     }
 
+    @Test(
+        "a held message that is hidden does not come before the pause is over that APNs asked for")
+    func hiddenWaitsForAPNs() throws {
+        let world = try muted()
+        let older = try send(world, old())
+        let newer = try send(world, new(["expires_in": 3660]))
+        try fault(world, ["status": 503, "retry_after": 1200])
+        try goOn(world)
+        for _ in 1...9 { try goOn(world, minutes: 2) }
+        #expect(try world.simulator.apns()["requests"] == 1)
+        try goOn(world, minutes: 10)
+        #expect(try titles(world) == ["Old"])
+        #expect(try counts(world, older, newer) == [["accepted": 1], ["expired": 1]])
+    }
+
     @Test("a held message ends as replaced when the release is accepted, and is not counted in it")
     func endsWithRelease() throws {
         let world = try muted()

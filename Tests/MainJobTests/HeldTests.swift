@@ -303,6 +303,24 @@ import Unix
         #expect(isEmpty(world))
     }
 
+    @Test("a held message of which unreadable receipts say more is neither held nor cancelled")
+    func unreadableReceipts() throws {
+        let world = try muted()
+        let id = try send(world, ["title": "One"])
+        #expect(try world.report(id)["counts"] == ["held": 1])
+        // On the next day.
+        try goOn(world, minutes: 12 * 60 + 20)
+        #expect(try titles(world) == ["One"])
+        let day = try #require(world.state.files().keys.filter { $0.hasPrefix("receipts/") }.max())
+        let path = "\(world.state.path)/\(day)"
+        try #require(rename(path, "\(path).away") == 0 && symlink(path, path) == 0)
+        #expect(try world.report(id)["state"] == "damaged")
+        #expect(try world.report(id)["counts"] == ["damaged": 1])
+        #expect(try world.callOff(id).status == 500)
+        try #require(unlink(path) == 0 && rename("\(path).away", path) == 0)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
     @Test("a release that is put off into another mute waits for its end")
     func heldAgain() throws {
         let world = try muted()

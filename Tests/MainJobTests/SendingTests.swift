@@ -280,6 +280,36 @@ import Turnstone
             })
     }
 
+    @Test("what can still be told when it would expire waits as long as APNs asked for")
+    func waitsForAPNs() throws {
+        // A turn notice's life depends on the games of the moment at which it is sent.
+        let world = try World()
+        try world.beginGame(
+            7,
+            [
+                "to_move": 1,
+                "json": [
+                    "clock": [
+                        "current_player": 1, "last_move": .integer(world.now),
+                        "expiration": .integer(world.now + 1_200_000),
+                    ]
+                ],
+            ])
+        try world.register(token(1), of: 1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
+        try world.cycle()
+        for _ in 1...120 where try world.simulator.apns()["requests"] != 3 {
+            try world.run("deliver")
+            try world.advance(seconds: 60)
+        }
+        #expect(try world.simulator.apns()["requests"] == 3)
+        let name = try #require(world.spooled().first { $0.hasPrefix("spool/apns/waiting/") })
+        let until = try #require(
+            name.split(separator: "/")[3].split(separator: "-").first.flatMap { Int64($0) })
+        // The pause after a third failure is an hour at least, and so is the notice's life.
+        #expect(until > world.now + 3_600_000)
+    }
+
     @Test("a clock that is set back puts no older message over a newer one")
     func clockSetBack() throws {
         let (world, first) = try begin(.busyGateway, ["collapse_id": "x"])

@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -164,6 +165,25 @@ import Turnstone
         _ = try world.sent(["users": ["1"], "title": "Dinner", "badge": "+1"])
         try world.run("deliver")
         #expect(try world.document(1)["badge"] == 1, "the message reached nobody")
+    }
+
+    @Test("a message counts on the badge as long as unreadable receipts may say that it arrived")
+    func unreadableReceipts() throws {
+        let world = try World.withAllServices()
+        try world.registerAllKinds(of: 1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        _ = try world.sent(["users": ["1"], "title": "Lunch", "badge": "+1", "expires_in": 60])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 0, "fcm": 1, "web": 1])
+        for name in world.state.files().keys
+        where name.hasPrefix("receipts/") && !name.contains("apns") {
+            let path = "\(world.state.path)/\(name)"
+            try #require(rename(path, "\(path).away") == 0 && symlink(path, path) == 0)
+        }
+        try world.advance(seconds: 61)
+        try world.run("deliver")
+        #expect(world.outcomes(inQueue: "apns").contains("expired"))
+        #expect(try world.document(1)["badge"] == 1)
     }
 
     @Test(

@@ -213,6 +213,48 @@ import Turnstone
         #expect(world.spooled().isEmpty)
     }
 
+    @Test(
+        "an alert of its session that an update of one activity has brought, or may have, comes with no other",
+        arguments: ["accepted", "in doubt"], [1, 3])
+    func broughtAlert(how: String, more: Int) throws {
+        let world = try World()
+        try world.listen(1)
+        _ = try world.send(1)
+        try world.run("deliver")
+        let stale = JSONValue.integer(world.now / 1000 + 7200)
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 503, "retry_after": 120, "count": 1,
+        ])
+        _ = try world.send(2, ["alert": ["title": "Gate", "body": "A7"], "staleDate": stale])
+        try world.advance(seconds: 16)
+        try world.run("deliver")
+        let only: JSONObject = ["activityId": "activity-1", "staleDate": stale]
+        if how == "in doubt" {
+            try world.simulator.perform([
+                "do": "apns-fault", "kind": "drop", "accepted": true, "count": 1,
+            ])
+        }
+        for step in 3..<3 + more {
+            _ = try world.send(step, only)
+            try world.advance(seconds: 16)
+            _ = try world.start("deliver").end()
+        }
+        // The session's own push is due, and then comes its next state.
+        for step in 10...11 {
+            try world.advance(seconds: 1200)
+            try world.run("deliver")
+            _ = try world.send(step, step == 10 ? only : [:])
+            try world.advance(seconds: 16)
+            try world.run("deliver")
+        }
+        let alerts = try world.simulator.pushes().filter {
+            $0["accepted"] == true && $0["payload"]?.object?["aps"]?.object?["alert"] != nil
+        }
+        #expect(Set(alerts.map { $0["apns_id"]?.string }).count == 1, "\(alerts)")
+        #expect(try world.shown()[1]?.last == 11)
+        #expect(world.spooled().isEmpty)
+    }
+
     @Test("an alert that may have arrived is not taken over by the activity's next state")
     func doubtfulAlert() throws {
         let world = try World()

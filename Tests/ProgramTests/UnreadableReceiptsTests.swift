@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Turnstone
 
-/// Reports on messages whose receipts are there and cannot be read.
+/// Reports on messages, and all else that is read from receipts, where these are there and cannot be read.
 @Suite struct UnreadableReceiptsTests {
     @Test("what still waits is sent or cancelled, whatever other receipts say")
     func waiting() throws {
@@ -57,18 +57,21 @@ import Turnstone
         }
     }
 
-    /// The answer to a fixture's request, after all of its receipts became unreadable and what was counted of
-    /// them is gone.
+    /// The answer to a fixture's request, after all receipts (or what else is in a folder) became unreadable and what
+    /// was counted of them is gone.
     private func answer(
-        of program: String, to name: String, behind obstacle: Obstacle
+        of program: String, to name: String, behind obstacle: Obstacle,
+        in folder: String = "receipts"
     ) throws -> (members: JSONObject, log: String, input: String, installation: Installation) {
         let file = FixtureName.functions.appendingPathComponent("\(program)/fixtures/\(name).json")
         var installation = try Installation()
         let fixture = try Fixture(FixtureName(program: program, file: file), in: installation)
         try installation.prepare(fixture)
-        let receipts = installation.state.files().keys.filter { $0.hasPrefix("receipts/") }
-        try #require(!receipts.isEmpty)
-        for name in receipts { try obstacle.put(at: "\(installation.state.path)/\(name)") }
+        let files = installation.state.files().keys.filter { $0.hasPrefix("\(folder)/") }
+        try #require(!files.isEmpty)
+        for name in files where !name.hasSuffix(".lock") {
+            try obstacle.put(at: "\(installation.state.path)/\(name)")
+        }
         try? FileManager.default.removeItem(atPath: "\(installation.state.path)/statistics")
         let ended = try Programs.run(
             program, stdin: fixture.request.input, environment: installation.environment)
@@ -109,5 +112,16 @@ import Turnstone
             of: "notifications", to: "200-a-page", behind: obstacle)
         #expect(members["incomplete"] == true)
         #expect(log.contains("receipts/2026"))
+    }
+
+    @Test(
+        "so does the timeline of a player whose last look cannot be read",
+        arguments: [Obstacle.loop, .folder])
+    func look(obstacle: Obstacle) throws {
+        let (members, log, _, _) = try answer(
+            of: "status", to: "200-user", behind: obstacle, in: "looks")
+        #expect(members["unavailable"] == ["look", "turns", "reasons"])
+        #expect(members["problems"]?.array?.count == 1)
+        #expect(log.contains("looks/"))
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import Turnstone
@@ -101,6 +102,24 @@ import Unix
         try scratch.folder.remove("\(joint).new")
         try scratch.folder.write(text, to: joint)
         scratch.spools.completeJoints { Issue.record("\($0.sentence)") }
+        #expect(scratch.files == parts)
+    }
+
+    @Test("its parts stay until they have their names, however old they are")
+    func swept() throws {
+        var prepared = try prepare()
+        try prepared.makeFindable()
+        try Files.commit("\(scratch.folder.path)/\(joint)")
+        let old = Date(timeIntervalSinceNow: -26 * 3600)
+        for name in scratch.files {
+            try FileManager.default.setAttributes(
+                [.modificationDate: old], ofItemAtPath: "\(scratch.folder.path)/\(name)")
+        }
+        for turn in 0..<257 {
+            try scratch.spools.sweep(at: now + .seconds(30 * Int64(turn))) {
+                Issue.record("\($0.sentence)")
+            }
+        }
         #expect(scratch.files == parts)
     }
 

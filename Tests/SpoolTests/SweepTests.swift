@@ -44,7 +44,9 @@ import Turnstone
     /// In two hours each folder has had its turn.
     private func sweep(_ scratch: Scratch) throws {
         for turn in 0..<257 {
-            try scratch.spools.sweep(at: Scratch.now + .seconds(30 * Int64(turn)))
+            try scratch.spools.sweep(at: Scratch.now + .seconds(30 * Int64(turn))) {
+                Issue.record("\($0.sentence)")
+            }
         }
     }
 }

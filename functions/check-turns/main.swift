@@ -51,7 +51,7 @@ run("Looks for players whose turn it is on Online-Go.com, and queues a notificat
     do throws(Failure) { try state.registry.reconcileUsers(at: schedule.time) } catch {
         schedule.log.failure(error)
     }
-    do throws(Failure) { try spools.sweep(at: schedule.time) } catch {
+    do throws(Failure) { try spools.sweep(at: schedule.time) { schedule.log.failure($0) } } catch {
         schedule.log.failure(error)
     }
     do throws(Failure) { try state.migrateOwnLocks(within: .seconds(2), at: .systemNow) } catch {

@@ -1,3 +1,4 @@
+import Documents
 import Edge
 import Health
 import Queueing
@@ -135,7 +136,10 @@ struct Overview {
 
     private func pushes(_ spools: Spools) throws(Failure) -> JSONValue {
         let statistics = try spools.statistics(at: now, until: .now + Self.pushTime)
-        for failure in statistics.unread { Log().failure(failure) }
+        for failure in statistics.unread {
+            Log().failure(failure)
+            failure.recordFile()
+        }
         return PushReport(statistics, at: now).json
     }
 

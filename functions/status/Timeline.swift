@@ -50,7 +50,10 @@ struct Timeline {
             let events = gaps.read("events") { () throws(Failure) in
                 try timeline.events(from: place, limit: limit)
             }
-            for failure in events?.unread ?? [] { gaps.add(failure, parts: ["events"]) }
+            for failure in events?.unread ?? [] {
+                gaps.add(failure, parts: ["events"])
+                failure.recordFile()
+            }
             for member in events?.members.members ?? [] { answer.append(member.name, member.value) }
         } catch {
             switch error.disposition {
@@ -85,7 +88,11 @@ struct Timeline {
     private func parts(isKnown: Bool, _ gaps: inout Gaps) -> JSONObject {
         let look = gaps.read("look", "turns", "reasons") { () throws(Failure) in
             try user.player.flatMap { (player) throws(Failure) in
-                try state.looks[player].read()
+                let stored = state.looks[player]
+                if let look = try stored.read() { return look }
+                // It is a cache: one that cannot be read counts as none, except where somebody asks why.
+                _ = try systemCalls(Files.contents(stored.path))
+                return nil
             }
         }
         let record = gaps.read("look", "reasons") { () throws(Failure) in

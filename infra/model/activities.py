@@ -3,6 +3,7 @@
 Written from the documents alone, as `world.py`, which keeps one `Activities`.
 """
 
+import copy
 from dataclasses import dataclass, field
 
 SESSION = "S"
@@ -155,6 +156,15 @@ class Activities:
         """The user registers a token: those that are a day old go."""
         self.listeners = [listener for listener in self.listeners
                           if listener.user != user or listener.doubtful or listener.starts or now - listener.registered < DAY]
+
+    def doubt_open(self, others):
+        """Other orders of the same requests explain the answers, too. No list shows who listens, so a listener that only some
+        of them have is open."""
+        names = [{(listener.user, listener.token) for listener in one.listeners} for one in (self, *others)]
+        for other in others:
+            self.listeners += [copy.deepcopy(listener) for listener in other.listeners if self.holder(listener.token) is None]
+        for listener in self.listeners:
+            listener.doubtful = listener.doubtful or not all((listener.user, listener.token) in one for one in names)
 
     ### Steps. Each answers with the statuses that are right for it.
 

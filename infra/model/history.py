@@ -391,6 +391,7 @@ class History:
                     others = [other for other, _, fits, _ in candidates if other.misses(named) == world.misses(named) and explains(other, fits)]
                     for name in named:
                         world.excuse_open(name, others)
+                    world.activities.doubt_open([other.activities for other in others])
                 if ended is not None:
                     ended["ended"] = how
                 for step in steps if len(steps) > 1 else ():

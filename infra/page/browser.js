@@ -1,7 +1,6 @@
 // Notifications in this browser: whether they are on, on and off, and why not.
 
 import {account, forgetRegistration, keepRegistration, registration} from "./account.js"
-import {the} from "./elements.js"
 import {Obstacle, text} from "./texts.js"
 import {Failure} from "./turnstone.js"
 
@@ -61,10 +60,7 @@ async function subscribed() {
 export async function turnOn(client) {
   const reason = obstacle()
   if (reason) throw new Obstacle(reason)
-  const status = the("status"), said = status.textContent
-  status.textContent = ""
   const permission = await Notification.requestPermission()
-  status.textContent ||= said
   if (permission !== "granted") throw new Obstacle(`browser.${permission === "denied" ? "denied" : "dismissed"}`)
   await inTurn(() => subscribe(client))
 }
@@ -83,7 +79,7 @@ export const listed = client => inTurn(async () => {
 const inTurn = work => navigator.locks ? navigator.locks.request("subscription", work) : work()
 
 async function subscribe(client) {
-  // A question may outlast a sign-out.
+  // The question may be answered after a sign-out.
   if (account()?.key !== client.account.key) throw new Obstacle("browser.off")
   const key = await client.pushKey().catch(failure => {
     throw failure.status === 404 ? new Obstacle("browser.serverOff") : failure
@@ -118,7 +114,7 @@ async function subscribe(client) {
     if (!earlier) await end(subscription).catch(() => {})
     throw failure.status === 409 ? new Obstacle("failure.tooMany") : failure
   }
-  // Another id: a subscription that is no more.
+  // Another id names a subscription that is no more.
   if (earlier?.id !== id) await leave()
   return earlier?.id !== id
 }
@@ -132,7 +128,7 @@ function browserName() {
 
 const end = it => inTime(it.unsubscribe())
 
-/// Some wait for minutes.
+/// Browsers may wait for minutes.
 function inTime(promise) {
   const late = new Promise((_, reject) => setTimeout(() => reject(new DOMException("no answer", "AbortError")), 20_000))
   return Promise.race([promise, late])
@@ -150,7 +146,7 @@ export async function turnOff(client) {
   navigator.clearAppBadge?.().catch(() => {})
   await inTurn(async () => {
     const gone = [await atOnce, await remove()]
-    // A tab closed during a renewal leaves something.
+    // A tab that was closed during a renewal leaves something.
     await clear()
     for (const own of gone) if (own) await client.unregister(own.id)
   })

@@ -10,7 +10,7 @@ let entries = [], next = null, isIncomplete = false
 export const showHistory = latest(client => client.notifications(), page => {
   const found = page.notifications, last = found.at(-1)
   const place = entries.findIndex(one => one.id === last?.id && one.at === last.at && one.device === last.device)
-  isIncomplete = page.incomplete || place >= 0 && isIncomplete
+  isIncomplete = page.incomplete || place >= 0 && place < entries.length - 1 && isIncomplete
   if (place < 0) show(found, page.next)
   else show([...found, ...entries.slice(place + 1)], next)
 })
@@ -32,7 +32,7 @@ function show(...shown) {
   the("history").replaceChildren(...rows)
   const more = the("history-more"), isFocused = document.activeElement === more
   more.hidden = !next
-  if (isFocused && !next) rows.at(-1)?.focus()
+  if (isFocused && !next) the("history").focus()
 }
 
 export function forgetHistory() {
@@ -42,7 +42,7 @@ export function forgetHistory() {
 }
 
 function row(entry) {
-  return make("li", {tabIndex: -1}, line([moment(new Date(entry.at)), kind(entry.kind), deviceName(entry.platform, entry.deviceName)]),
+  return make("li", {}, line([moment(new Date(entry.at)), kind(entry.kind), deviceName(entry.platform, entry.deviceName)]),
     make("span", {className: `outcome ${entry.outcome}`, textContent: outcomeText(entry)}))
 }
 

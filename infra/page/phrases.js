@@ -475,7 +475,7 @@ Historique
 history.incomplete
 Some cannot be read now.
 Einige sind gerade nicht lesbar.
-Certaines sont illisibles.
+Certaines sont illisibles pour le moment.
 今は読めないものがあります。
 지금은 일부를 읽을 수 없습니다.
 部分记录暂时无法读取。

@@ -26,11 +26,12 @@ export async function ask(method, path, body, headers = {}, base = home) {
     method, headers: {"Content-Type": "application/json", ...headers},
     body: body && JSON.stringify(body), cache: "no-store", credentials: "omit", signal: AbortSignal.timeout?.(30_000),
   }).catch(() => { throw new Failure(0) })
+  const date = Date.parse(response.headers.get("Date")), own = Date.now()
   // What is no JSON, or a refusal without a sentence, is a proxy's or was cut off.
   const answer = await response.json().catch(() => null), error = answer?.error
   if (!response.ok && typeof error === "string") throw new Failure(response.status, error, response.headers.get("Retry-After"))
   if (!response.ok || !answer) throw new Failure(0)
-  ahead = Date.parse(response.headers.get("Date")) - Date.now() || 0
+  if (date) ahead = date - own
   return {body: answer, etag: response.headers.get("ETag")}
 }
 
@@ -93,12 +94,12 @@ export class Client {
     return stored(this.ask("PUT", "api/preferences", preferences, etag ? {"If-Match": etag} : {}))
   }
 
-  /// Of turn notices: such as `de` or `zh-Hans`.
+  /// Sets the language of turn notices, such as `de` or `zh-Hans`.
   async setLanguage(language) {
     await member("profile", this.ask("PATCH", "api/profile", {language}))
   }
 
-  /// With which a browser subscribes: base64url. 404: the server sends nothing to browsers.
+  /// The key with which a browser subscribes: base64url. 404: the server sends nothing to browsers.
   pushKey() {
     return member("vapid_public_key", this.ask("GET", "api/push/config"))
   }
