@@ -67,8 +67,10 @@ package struct Examination {
 
     /// What pushes became of is read from these, by reports, the timeline and the statistics.
     private func unreadableReceipts() throws(Failure) -> [(name: String, reason: String)] {
-        try spools.unreadableReceipts(until: .now + .milliseconds(500)).map { (path, error) in
-            (String(path.dropFirst(state.folder.utf8.count + 1)), error.errno.name)
+        try spools.unreadableReceipts(until: .now + .milliseconds(500)).compactMap { (failure) in
+            failure.file.map {
+                (String($0.dropFirst(state.folder.utf8.count + 1)), failure.cause)
+            }
         }
     }
 

@@ -9,7 +9,7 @@ enum Remedy {
     case upgrade
     /// It was committed and is gone.
     case replace
-    /// It does not parse, and could not be set aside.
+    /// It does not parse, and could not be set aside. Or it was: receipts, which others are not lost without.
     case restore
     /// The disk does not read it.
     case checkDisk
@@ -29,7 +29,7 @@ enum Remedy {
             case Errno.noAccess.name, Errno.notPermitted.name: .access
             case FailureCause.newer: .upgrade
             case "missing", FailureCause.stale: .replace
-            case FailureCause.corrupt: .restore
+            case FailureCause.corrupt, FailureCause.unreadable: .restore
             case Errno.inputOutput.name, FailureCause.faulty: .checkDisk
             case FailureCause.busy: .endHolder
             default: .clear

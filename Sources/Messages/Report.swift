@@ -53,6 +53,9 @@ package struct Report {
     }
 
     /// Cancels deliveries that have not been sent, and reports on the message.
+    ///
+    /// - Throws: also if receipts cannot be read that may tell of deliveries that were sent. What was left is cancelled
+    ///   then, too.
     @export(interface)
     package static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
@@ -91,7 +94,14 @@ package struct Report {
                 try Outbox(state, now: now)
                     .takeBackBadges(change, by: id, among: users, record: record)
             }
-            return try Report(id, record, spools, at: now)
+            let report = try Report(id, record, spools, at: now)
+            guard !report.trace.lacksReceipts else {
+                throw Failure(
+                    .broken,
+                    "unable to tell what was cancelled of message \(id): receipts cannot be read",
+                    cause: FailureCause.unreadable)
+            }
+            return report
         }
     }
 

@@ -10,6 +10,7 @@ extension MessageRecord {
     @export(interface)
     package func receiptsStart(at now: Timestamp) -> ReceiptsStart? {
         guard let recorded = ReceiptsStart(receipts) else { return nil }
-        return CalendarDate(now).dayText < CalendarDate(accepted).dayText ? .beginning : recorded
+        if CalendarDate(now).dayText < CalendarDate(accepted).dayText { return .beginning }
+        return recorded.ofAcceptance(at: accepted)
     }
 }

@@ -21,6 +21,8 @@ package struct NotificationTrace {
     package internal(set) var isCancelled = false
     /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
+    /// Whether devices are missing here of which receipts tell that cannot be read.
+    package internal(set) var lacksReceipts = false
     /// Whether there are receipts that cannot be read, which may say what is missing here.
     var isUnread = false
 

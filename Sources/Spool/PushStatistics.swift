@@ -39,9 +39,11 @@ extension Spools {
         let first = CalendarDate(now - .days(Int64(PushStatistics.days))).dayText
         var logs: [(log: ReceiptLog, volumes: [ReceiptLog.Volume])] = []
         var days: Set<String> = []
+        var unread: [Failure] = []
         for spool in try all() {
             let log = ReceiptLog(of: spool)
             let volumes = try log.volumes().filter { $0.day > first }
+            unread += try log.setAside().filter { $0.day > first }.map { $0.failure }
             logs.append((log, volumes))
             for volume in volumes { days.insert(volume.day) }
         }
@@ -53,6 +55,7 @@ extension Spools {
         let isCounting = try systemCalls(lock.tryLock())
         defer { lock.unlock() }
         var result = PushStatistics()
+        result.unread = unread
         for day in days.sorted(by: >) {
             let path = "\(statistics)/\(day).json"
             var counts = try DayCounts(path)

@@ -9,6 +9,7 @@ import Unix
 /// be missing. If the clock was set back, receipts of that time may come in another order.
 package struct ReceiptHistory {
     private var volumes: [BackwardReceipts]
+    private var setAside: [Failure] = []
     private var hasRead = false
 
     /// - Parameters:
@@ -19,6 +20,7 @@ package struct ReceiptHistory {
         volumes = []
         for spool in try spools.all() {
             let log = ReceiptLog(of: spool)
+            setAside += try log.setAside().map { $0.failure }
             var reader = BackwardReceipts(of: ids, in: log, volumes: try log.volumes())
             if let place { reader.skip(to: place[spool.queue]) }
             volumes.append(reader)
@@ -56,8 +58,9 @@ package struct ReceiptHistory {
     /// Whether everything was read and returned.
     package var isAtEnd: Bool { volumes.allSatisfy { $0.isAtEnd && $0.next == nil } }
 
-    /// Why some receipts were left out so far: their files are there and cannot be read.
-    package var unread: [Failure] { volumes.flatMap { $0.unread } }
+    /// Why some receipts were left out so far: their files are there and cannot be read, or could not and were moved
+    /// out of the way.
+    package var unread: [Failure] { setAside + volumes.flatMap { $0.unread } }
 
     /// The place after the receipt that was returned last.
     package var place: Place {

@@ -36,8 +36,10 @@ extension ReceiptLog {
         _ volume: Volume, report: (Failure) -> Void
     ) throws(Failure) -> FileDescriptor? {
         do throws(SystemError) { return try FileDescriptor.open(path(volume), .read) } catch {
-            guard error.errno.isFileSpecific else { throw error.failure }
-            let copy = "\(path(volume)).unreadable-\(Timestamp.systemNow.milliseconds)"
+            let isBrokenLink = error.errno == .noEntry && Files.target(ofLink: path(volume)) != nil
+            guard error.errno.isFileSpecific || isBrokenLink else { throw error.failure }
+            let copy =
+                "\(path(volume))\(Self.setAsideSuffix)\(Timestamp.systemNow.milliseconds)"
             try systemCalls(Files.rename(path(volume), copy))
             report(
                 Failure(

@@ -10,12 +10,14 @@ extension ReceiptLog {
     /// - Parameters:
     ///   - end: the first day that is not read; `nil` to read all.
     ///   - body: returns whether to stop.
-    /// - Returns: false if some days cannot be read.
+    /// - Returns: false if some days cannot be read, or could not and were moved out of the way.
     @discardableResult
     func forEachLine(
         of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
-        var isWhole = true
+        var isWhole = try !setAside().contains { (day, _) in
+            day >= start.day && end.map { day < $0 } ?? true
+        }
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
         for volume in try volumes()
         where volume >= start.volume && end.map({ volume.day < $0 }) ?? true {
@@ -29,12 +31,12 @@ extension ReceiptLog {
         return isWhole
     }
 
-    /// The files that are there and cannot be read, by their paths. The newest are tried first.
-    func unreadable(until end: Instant) throws(Failure) -> [(path: String, error: SystemError)] {
-        var unreadable: [(path: String, error: SystemError)] = []
+    /// The files that cannot be read, and those that could not and were moved out of the way. The newest are tried first.
+    func unreadable(until end: Instant) throws(Failure) -> [Failure] {
+        var unreadable = try setAside().map { $0.failure }
         for volume in try volumes().reversed() where Instant.now < end {
             guard case .unreadable(let error) = try openToRead(volume) else { continue }
-            unreadable.append((path(volume), error))
+            unreadable.append(error.failure)
         }
         return unreadable
     }
@@ -69,7 +71,8 @@ extension ReceiptLog {
         case .file(let opened): file = opened
         case .gone: return false
         case .unreadable(let error):
-            guard error.errno.isFileSpecific else { throw error.failure }
+            // A disk that fails now may read it later.
+            guard error.errno != .inputOutput else { throw error.failure }
             return nil
         }
         // The position may be beyond the end: old days are removed, and a power cut may have removed lines

@@ -211,18 +211,52 @@ package final class ReceiptLog {
         for volume in try volumes() where volume.day < oldest && volume.day < day {
             Files.remove(path(volume))
         }
+        try removeOldSetAside(oldest)
+    }
+
+    private func removeOldSetAside(_ oldest: String) throws(Failure) {
+        for (day, failure) in try setAside() where day < oldest {
+            if let path = failure.file, !Files.remove(path) { _ = Files.removeAll(path) }
+        }
     }
 
     /// Removes the old receipts of a queue that has no drainer any more.
     func removeOldWithoutDrainer(at now: Timestamp) throws(Failure) {
         let oldest = CalendarDate(now - Self.retention).dayText
         for volume in try volumes() where volume.day < oldest { Files.remove(path(volume)) }
+        try removeOldSetAside(oldest)
     }
 
     /// The files of this queue's receipts, oldest first.
     func volumes() throws(Failure) -> [Volume] {
         try systemCalls(Files.names(in: folder)).compactMap { Volume(name: $0, of: queue) }
             .sorted()
+    }
+
+    /// What is added to the name of a file of receipts that could not be read when it is moved out of the way, before
+    /// the time in milliseconds.
+    static let setAsideSuffix = ".unreadable-"
+
+    /// The files that were moved out of the way: the day of each, and why its receipts are missing.
+    func setAside() throws(Failure) -> [(day: String, failure: Failure)] {
+        let suffix = Array(Self.setAsideSuffix.utf8)
+        var found: [(day: String, failure: Failure)] = []
+        for name in try systemCalls(Files.names(in: folder)) {
+            let bytes = Array(name.utf8)
+            guard let end = firstPlace(of: suffix, in: bytes, 0..<bytes.count),
+                let volume = Volume(
+                    name: String(decoding: bytes[..<end], as: UTF8.self), of: queue)
+            else { continue }
+            let path = "\(folder)/\(name)"
+            let sentence = "receipts could not be read and were moved to \(path)"
+            found.append(
+                (
+                    volume.day,
+                    Failure(
+                        .broken, sentence, cause: FailureCause.unreadable, file: path)
+                ))
+        }
+        return found
     }
 }
 

@@ -24,6 +24,16 @@ package struct ReceiptsStart: Equatable, Sendable {
 
     private var queues: Set<QueueName> { Set(positions.map { $0.queue }) }
 
+    /// The same for what was accepted at a moment, whatever clock that was: a queue that had no receipts then is read
+    /// from its beginning.
+    package func ofAcceptance(at moment: Timestamp) -> ReceiptsStart {
+        let day = CalendarDate(moment).dayText
+        return ReceiptsStart(
+            positions.map { (queue, position) in
+                (queue, position.isOfEmptyQueue && position.day == day ? .beginning : position)
+            })
+    }
+
     /// The earlier place of both in each queue's receipts.
     package func earliest(_ other: ReceiptsStart) -> ReceiptsStart {
         var earliest = ReceiptsStart([])

@@ -66,7 +66,7 @@ package struct SeriesMark {
                 ReceiptLog.Position(member.value).map { (queue: queue, start: $0) }
             }
         }
-        return (own, earlier)
+        return (own.isOfEmptyQueue ? .beginning : own, earlier)
     }
 }
 

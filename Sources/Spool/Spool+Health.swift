@@ -63,12 +63,10 @@ extension Spool {
 }
 
 extension Spools {
-    /// The files of receipts that are there and cannot be read, by their paths, as far as there is time.
+    /// The files of receipts that cannot be read, or could not and were moved out of the way, as far as there is time.
     @export(interface)
-    package func unreadableReceipts(
-        until end: Instant
-    ) throws(Failure) -> [(path: String, error: SystemError)] {
-        var unreadable: [(path: String, error: SystemError)] = []
+    package func unreadableReceipts(until end: Instant) throws(Failure) -> [Failure] {
+        var unreadable: [Failure] = []
         for spool in try all() { unreadable += try ReceiptLog(of: spool).unreadable(until: end) }
         return unreadable
     }

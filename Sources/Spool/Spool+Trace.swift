@@ -17,7 +17,11 @@ extension Spool {
         guard let volume = try log.volumes().last(where: { $0.day <= last }) else {
             return ReceiptLog.Position(day: day)
         }
-        let size = try systemCalls(Files.stamp(of: log.path(volume))?.size ?? 0)
+        var size: Int64 = 0
+        do throws(SystemError) { size = try Files.stamp(of: log.path(volume))?.size ?? 0 } catch {
+            // A drainer moves it out of the way.
+            guard error.errno.concernsOneFile else { throw error.failure }
+        }
         // A little before the end, because the next drainer of the same term removes half a line there.
         return ReceiptLog.Position(volume: volume, offset: max(0, Int(size) - 4096))
     }
@@ -70,6 +74,10 @@ extension ReceiptLog.Position {
 
     /// The position where a day's receipts begin.
     package init(dayOf moment: Timestamp) { self.init(day: CalendarDate(moment).dayText) }
+
+    /// Whether it is the beginning of a day. As the place of an acceptance, it says that the queue had no receipts then:
+    /// all that it has may be later, also of an earlier day, because the clock may have been ahead.
+    var isOfEmptyQueue: Bool { volume.term == 0 && offset == 0 }
 
     init(day: String) { self.init(volume: ReceiptLog.Volume(day: day, term: 0), offset: 0) }
 

@@ -51,6 +51,7 @@ extension Spools {
         trace.didRelease(held.released)
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
         let lacksReceipts = trace.isUnread && (!trace.isComplete || !held.missing.isEmpty)
+        trace.lacksReceipts = lacksReceipts
         if lacksReceipts || trace.isDamaged { trace.settleAsDamaged(heldIn: held.missing) }
         // What still waits can be sent, and cancelled.
         if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }

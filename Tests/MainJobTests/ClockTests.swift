@@ -192,6 +192,33 @@ import Turnstone
         #expect(try badge(world) == 1)
     }
 
+    @Test(
+        "nor is one taken back that arrived, if the clock was ahead when the first message was accepted",
+        arguments: [300, 12 * 3600, 10 * 86_400])
+    func badgeOfTheFirst(seconds: Int64) throws {
+        let world = try World.withAllServices()
+        try world.register(token(1), of: 1)
+        let browser = try world.simulator.perform(["do": "web-subscription"])
+        let body: JSONObject = [
+            "user_id": "1", "platform": "web", "subscription": browser["subscription"] ?? .null,
+        ]
+        let answer = try world.ask("register", "POST", "/register", by: 1, .object(body))
+        #expect(answer.status == 200)
+        // At two minutes to midnight.
+        try world.advance(seconds: 12 * 3600 - 120 + seconds)
+        let id = try world.sent([
+            "users": ["1"], "title": "T", "badge": "+1", "expires_in": 3600,
+        ])
+        try world.advance(seconds: -seconds)
+        try world.simulator.perform(["do": "web-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        #expect(try world.accepted() == ["apns": 1, "fcm": 0, "web": 0])
+        try world.advance(seconds: seconds + 7200)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "expired": 1])
+        #expect(try world.document(1)["badge"] == 1)
+    }
+
     private func badge(_ world: World) throws -> Int64? {
         var event = world.message("GET", "/api/badge").object ?? [:]
         event["query"] = "userId=ann"

@@ -9,6 +9,45 @@ import Unix
 /// What stands in the way of one push service's queue: nothing is lost for it, no other user waits for it,
 /// and `health` names it.
 @Suite struct ObstacleTests {
+    @Test(
+        "anything in the place of the newest receipts keeps nothing from being accepted and sent, and is named",
+        arguments: ["loop", "broken link", "folder"])
+    func receipts(what: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let first = try world.sent(["users": ["ann"], "title": "One"])
+        try world.run("deliver")
+        let name = try #require(world.state.files().keys.first { $0.hasPrefix("receipts/") })
+        let path = "\(world.state.path)/\(name)"
+        try #require(rename(path, "\(world.state.path)/away") == 0)
+        switch what {
+        case "folder": try #require(mkdir(path, 0o700) == 0)
+        default: try #require(symlink(what == "loop" ? path : "/nowhere/at/all", path) == 0)
+        }
+        #expect(try world.report(first)["counts"] == ["damaged": 1])
+        let second = try world.sent(["users": ["ann"], "title": "Two"])
+        for _ in 1...2 {
+            try world.run("deliver")
+            #expect(try world.acceptedIDs().count == 2)
+            #expect(try world.report(second)["counts"] == ["accepted": 1])
+            // Moved out of the way, it is missing as before.
+            #expect(try world.report(first)["counts"] == ["damaged": 1])
+        }
+        let health = try Answer(
+            event: world.startBackend("health", world.message("GET", "/health")).end().stdout)
+        #expect(
+            health.body.contains("\(name).unreadable-"),
+            "\(health.body)")
+        // Put back as FORMAT.md says, it counts again.
+        let copy = try #require(
+            FileManager.default.contentsOfDirectory(atPath: "\(world.state.path)/receipts")
+                .first { $0.contains("unreadable") })
+        try FileManager.default.removeItem(atPath: "\(world.state.path)/receipts/\(copy)")
+        let restored = path.replacing(".apns.1.", with: ".apns.0.")
+        try #require(rename("\(world.state.path)/away", restored) == 0)
+        #expect(try world.report(first)["counts"] == ["accepted": 1])
+    }
+
     private func messages(of world: World) throws -> [String] {
         let answer = try Answer(
             event: world.startBackend("health", world.message("GET", "/health")).end().stdout)

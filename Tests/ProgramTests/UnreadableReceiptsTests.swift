@@ -116,7 +116,7 @@ import Turnstone
 
     @Test(
         "so does the timeline of a player whose last look cannot be read",
-        arguments: [Obstacle.loop, .folder])
+        arguments: Obstacle.allCases)
     func look(obstacle: Obstacle) throws {
         let (members, log, _, _) = try answer(
             of: "status", to: "200-user", behind: obstacle, in: "looks")

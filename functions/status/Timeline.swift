@@ -92,6 +92,9 @@ struct Timeline {
                 if let look = try stored.read() { return look }
                 // It is a cache: one that cannot be read counts as none, except where somebody asks why.
                 _ = try systemCalls(Files.contents(stored.path))
+                if Files.target(ofLink: stored.path) != nil {
+                    throw SystemError("open", stored.path, .noEntry).failure
+                }
                 return nil
             }
         }
