@@ -93,7 +93,10 @@ final class TurnNotices: RunPart {
             return (document.turnBadge, document.turnsToShow(on: device))
         }
         let shown = device.shownTurns ?? 0
-        if badge.waiting == shown { return .superseded(.answered) }
+        // After a lost answer, it may show the number already, or not yet.
+        if badge.waiting == shown, !push.job.file.isInDoubt(push.delivery) {
+            return .superseded(.answered)
+        }
         if badge.waiting > most { return .superseded(.unwanted) }
         push.job.notice = (.turns(waiting: badge.waiting, newest: .max), Instant.now)
         setBadge(push, of: user, waiting: badge.waiting, on: device)
@@ -177,8 +180,15 @@ final class TurnNotices: RunPart {
                 document.unreached.forget(job.notification.id)
                 document.recordAccepted(
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
-                // The other devices' icons show too few games, which the next cycle corrects.
-                if isOver, job.missedDevices > 0 { try state.forgetJudgement(of: player) }
+                // The other devices' icons show too few games, which the next cycle corrects: the notice did not
+                // reach them, or they were registered since it was queued.
+                let hasFewer = document.devices.contains { (device) in
+                    device.takesBadges(by: state.services) && device.refusals == nil
+                        && device.shownTurns ?? 0 < document.turnBadge.waiting
+                }
+                if isOver, job.missedDevices > 0 || hasFewer {
+                    try state.forgetJudgement(of: player)
+                }
             } else if isOver {
                 let id = job.notification.id
                 let open = run.spools.services(

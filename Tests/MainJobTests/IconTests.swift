@@ -33,6 +33,45 @@ import Turnstone
         #expect(try world.acceptedIDs().count == count, "one correction")
     }
 
+    @Test("a correction whose answer was lost is repeated, also if it did not arrive")
+    func lostCorrection() throws {
+        let world = try shown()
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.simulator.perform(["do": "apns-fault", "kind": "drop", "count": 1])
+        _ = try world.start("deliver").end()
+        let last = try settle(world)
+        #expect(last?["payload"] == ["aps": ["badge": 0]])
+        let attempts = try world.simulator.pushes().filter {
+            $0["payload"] == ["aps": ["badge": 0]]
+        }
+        #expect(Set(attempts.map { $0["apns_id"]?.string }).count == 1, "\(attempts)")
+    }
+
+    @Test("a phone that is registered while a notice is queued gets its number")
+    func registeredMeanwhile() throws {
+        let world = try World()
+        try world.beginGame()
+        try world.register(token(1), of: 1)
+        try world.cycle()
+        try world.move()
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.register(token(2), of: 1)
+        // The player is judged anew, and there is nothing to correct yet.
+        try world.advance(seconds: 31)
+        try world.run("check-turns")
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 1)
+        let last = try settle(world)
+        #expect(last?["payload"] == ["aps": ["badge": 1]])
+        #expect(last?["token"] == .string(token(2)))
+        let count = try world.acceptedIDs().count
+        _ = try settle(world)
+        #expect(try world.acceptedIDs().count == count, "one correction")
+    }
+
     @Test(
         "it is corrected where a push may have arrived, and its game was answered before it could be repeated",
         arguments: [false, true])
