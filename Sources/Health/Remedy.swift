@@ -9,7 +9,7 @@ enum Remedy {
     case upgrade
     /// It was committed and is gone.
     case replace
-    /// It does not parse, and could not be set aside. Or it was: receipts, which others are not lost without.
+    /// It does not parse, and could not be set aside; or receipts that could not be read, and were moved out of the way.
     case restore
     /// The disk does not read it.
     case checkDisk
