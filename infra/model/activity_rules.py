@@ -136,7 +136,9 @@ def check_alert(listener, push, shown, state):
             raise ActivityLost(f"{described(push)}: without the alert of state {state.number}")
         if shown.event == "update" and not listener.doubtful:
             for other in listener.updates():
-                if (other.alert and (other.held or must_follow(listener, state, other)) and not other.excused and state.is_newer_than(other)
+                # One whose answer was lost may have arrived.
+                is_left = other.held and other.number not in listener.unanswered
+                if (other.alert and (is_left or must_follow(listener, state, other)) and not other.excused and state.is_newer_than(other)
                         and not any(mine.alert and mine.is_newer_than(other) and state.is_newer_than(mine) for mine in listener.states)
                         and not any(before.alert == other.number for before in listener.shown)
                         and not any(is_newer_shown(listener, before, other) for before in listener.shown)):
