@@ -274,7 +274,7 @@ class Activities:
                 state.misdated = state.misdated or state.moment > now + 3_600_000
                 state.excused = state.excused or state.misdated
             # A session does not know what was sent to one of its activities alone.
-            newest = max((state.moment for state in listener.states if state.of_session or not of_session), default=moment)
+            newest = max((state.moment for state in listener.states if (state.of_session or not of_session) and not state.misdated), default=moment)
             listener.states.append(State(
                 number, step["event"], max(moment, newest) if step.get("at") is None else moment, group, now, expires, bool(step.get("alert")),
                 answer == "held" and len(fits) == 1, late, of_session, undated=step.get("at") is None))
