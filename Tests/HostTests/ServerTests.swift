@@ -81,8 +81,7 @@ import Testing
     func unlisted(host: Host) throws {
         let programs = try scripts(#"printf 'Status: 200\r\n\r\nhere'"#)
         for unlisted in ["deliver", "hidden"] {
-            try FileManager.default.copyItem(
-                atPath: "\(programs.path)/health", toPath: "\(programs.path)/\(unlisted)")
+            try programs.copyProgram("\(programs.path)/health", to: unlisted)
         }
         let site = try Site(host, programs: programs.path)
         for program in ["deliver", "hidden", "health"] {
@@ -100,8 +99,7 @@ import Testing
     private func scripts(_ text: String) throws -> TemporaryFolder {
         let folder = TemporaryFolder()
         for program in try Route.programs() {
-            try folder.write("#!/bin/sh\ncd '\(folder.path)'\n\(text)\n", to: program)
-            chmod("\(folder.path)/\(program)", 0o755)
+            try folder.writeProgram("#!/bin/sh\ncd '\(folder.path)'\n\(text)\n", to: program)
         }
         return folder
     }

@@ -282,7 +282,7 @@ import Turnstone
         _ = try world.sent(["users": ["1"], "title": "Lunch"])
         let folder = TemporaryFolder()
         let alone = "\(folder.path)/deliver"
-        try FileManager.default.copyItem(atPath: Programs.path("deliver"), toPath: alone)
+        try folder.copyProgram(Programs.path("deliver"), to: "deliver")
         for (queue, code) in [("web", 100 as Int32), (nil, 0)] {
             world.variables["TURNSTONE_QUEUE"] = queue
             let ended = try Programs.start(

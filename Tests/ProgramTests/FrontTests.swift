@@ -68,10 +68,8 @@ import Turnstone
 
     @Test func theTimeThatFrontHasWaitedCounts() throws {
         let folder = TemporaryFolder()
-        try folder.write("#!/bin/sh\necho $TURNSTONE_DEADLINE\n", to: "health")
-        chmod("\(folder.path)/health", 0o755)
-        try FileManager.default.copyItem(
-            atPath: Programs.path("front"), toPath: "\(folder.path)/front")
+        try folder.writeProgram("#!/bin/sh\necho $TURNSTONE_DEADLINE\n", to: "health")
+        try folder.copyProgram(Programs.path("front"), to: "front")
         let request = Array("GET /health HTTP/1.1\r\n\r\n".utf8)
         let ended = try Programs.start(at: "\(folder.path)/front", input: request, entries: [])
             .end()
@@ -168,8 +166,7 @@ import Turnstone
 
     @Test func aProgramThatIsNotThereIsA500() throws {
         let folder = TemporaryFolder()
-        try FileManager.default.copyItem(
-            atPath: Programs.path("front"), toPath: "\(folder.path)/front")
+        try folder.copyProgram(Programs.path("front"), to: "front")
         let request = Array("GET /health HTTP/1.1\r\n\r\n".utf8)
         let ended = try Programs.start(at: "\(folder.path)/front", input: request, entries: [])
             .end()

@@ -16,7 +16,7 @@ import Testing
     ) throws -> (exitCode: Int32, output: String, errors: String) {
         let folder = TemporaryFolder()
         let script = try Data(contentsOf: repository.appending(path: "infra/run"))
-        try folder.write([UInt8](script), to: "infra/run")
+        try folder.writeProgram(String(decoding: script, as: UTF8.self), to: "infra/run")
         let programs = [
             "infra/build": "",
             ".build/ordinary/release/generate-api-key": #"echo '{"body":"{\"api_key\":\"k\"}"}'"#,
@@ -25,9 +25,8 @@ import Testing
             ".build/ordinary/release/deliver": "echo '\(push)'",
         ]
         for (name, text) in programs {
-            try folder.write(Array("#!/bin/bash\n\(text)\n".utf8), to: name)
+            try folder.writeProgram("#!/bin/bash\n\(text)\n", to: name)
         }
-        for name in Array(programs.keys) + ["infra/run"] { chmod("\(folder.path)/\(name)", 0o755) }
         let process = Process()
         let (output, errors) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: "\(folder.path)/infra/run")

@@ -9,7 +9,7 @@ import Testing
     func missing() throws {
         let folder = TemporaryFolder()
         let alone = "\(folder.path)/notify"
-        try FileManager.default.copyItem(atPath: Programs.path("notify"), toPath: alone)
+        try folder.copyProgram(Programs.path("notify"), to: "notify")
         try expectAccepted(
             alone, deliver: "spawn",
             log: "unable to start \(folder.path)/deliver: it does not exist (ENOENT)")

@@ -245,9 +245,7 @@ import Unix
         .ownExecutor(seconds: 900), arguments: Holder.allCases, [true, false])
     func asked(holder: Holder, isLater: Bool) throws {
         // A program of that name that only sleeps.
-        try FileManager.default.copyItem(
-            atPath: URL(fileURLWithPath: "/bin/sleep").resolvingSymlinksInPath().path,
-            toPath: "\(folder.path)/deliver")
+        try folder.copyProgram("/bin/sleep", to: "deliver")
         if isLater { _ = try Scratch.open(folder.path) }
         let process = try Programs.start(at: "\(folder.path)/deliver", ["30"], entries: [])
         defer {

@@ -153,14 +153,7 @@ func spawn(
     var environment = entries.map { strdup($0) } + [nil]
     defer { for text in arguments + environment { free(text) } }
     var id: pid_t = 0
-    var error: Int32 = 0
-    // A test may have copied the program. Until another thread's child has begun its own program, it still
-    // has the copy open for writing.
-    for _ in 0..<500 {
-        error = posix_spawn(&id, path, &actions, &attributes, &arguments, &environment)
-        guard error == ETXTBSY else { break }
-        usleep(10_000)
-    }
+    let error = posix_spawn(&id, path, &actions, &attributes, &arguments, &environment)
     guard error == 0 else {
         throw TestFailure(
             error == ENOENT

@@ -25,6 +25,30 @@ package final class TemporaryFolder: Sendable {
         try write(Array(text.utf8), to: name)
     }
 
+    /// Writes a program, such as a shell script, that is executed by whoever finds it here.
+    package func writeProgram(_ text: String, to name: String) throws {
+        try make(
+            #"mkdir -p "${0%/*}" && cat >"$0" && chmod 755 "$0""#, ["\(path)/\(name)"],
+            input: Array(text.utf8))
+    }
+
+    /// Copies a program.
+    ///
+    /// - Parameter program: its path.
+    package func copyProgram(_ program: String, to name: String) throws {
+        try make(#"cp "$0" "$1""#, [program, "\(path)/\(name)"])
+    }
+
+    /// Makes a program by a process of its own. What this one has open for writing, a child that another
+    /// thread has just started has open too, and what is open for writing cannot be executed (`ETXTBSY`).
+    private func make(_ command: String, _ arguments: [String], input: [UInt8] = []) throws {
+        let ended = try Programs.start(
+            at: "/bin/sh", ["-c", command] + arguments, input: input,
+            entries: ["PATH=/usr/bin:/bin"]
+        ).end()
+        guard ended.exitCode == 0 else { throw TestFailure(ended.stderr) }
+    }
+
     package func remove(_ name: String) throws {
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
     }

@@ -155,10 +155,8 @@ private struct Package {
     var path: String { folder.path }
 
     init(_ script: String) throws {
-        try folder.write("#!/bin/sh\ncd '\(folder.path)'\n\(script)\n", to: "handler")
-        chmod("\(path)/handler", 0o755)
-        try FileManager.default.copyItem(
-            atPath: Programs.path("bootstrap"), toPath: "\(path)/bootstrap")
+        try folder.writeProgram("#!/bin/sh\ncd '\(folder.path)'\n\(script)\n", to: "handler")
+        try folder.copyProgram(Programs.path("bootstrap"), to: "bootstrap")
     }
 
     /// Whether a process has ended, or does so within a moment.

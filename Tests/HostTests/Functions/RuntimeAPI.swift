@@ -69,7 +69,8 @@ final class RuntimeAPI: @unchecked Sendable {
             let patience = Date(timeIntervalSinceNow: Double(timeLimit) / 1000 + 30)
             while outcomes[id] == nil {
                 guard lock.wait(until: patience) else {
-                    throw TestFailure("the runtime says nothing: \(found)")
+                    throw TestFailure(
+                        "the runtime says nothing: \(found), \(String(describing: startError))")
                 }
             }
             return outcomes.removeValue(forKey: id)!
