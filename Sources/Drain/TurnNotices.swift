@@ -183,8 +183,9 @@ final class TurnNotices: RunPart {
                 // The other devices' icons show too few games, which the next cycle corrects: the notice did not
                 // reach them, or they were registered since it was queued.
                 let hasFewer = document.devices.contains { (device) in
-                    device.takesBadges(by: state.services) && device.refusals == nil
-                        && device.shownTurns ?? 0 < document.turnBadge.waiting
+                    device.gamesOnIcon(by: state.services).map {
+                        $0 < document.turnBadge.waiting
+                    } ?? false
                 }
                 if isOver, job.missedDevices > 0 || hasFewer {
                     try state.forgetJudgement(of: player)

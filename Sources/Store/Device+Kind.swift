@@ -32,6 +32,15 @@ extension Device {
         takesMessages(by: services) && platform.takesSilentPushes
     }
 
+    /// How many waiting games the app's icon counts, as far as is known. A device that has got no notice yet
+    /// shows none.
+    ///
+    /// - Returns: `nil` where the number cannot be corrected by one of these services, or is not known because
+    ///   its push service has refused all there was.
+    package func gamesOnIcon(by services: PushServiceSet) -> Int64? {
+        takesBadges(by: services) ? shownTurns ?? (refusals == nil ? 0 : nil) : nil
+    }
+
     /// Whether messages skip it because its push service is none of these.
     package func isSkipped(by services: PushServiceSet) -> Bool {
         isOpenToMessages && !services.contains(platform.service)

@@ -193,9 +193,8 @@ extension Registry {
         }
         document.isKnownPlayer = true
         // Its icon may not count the games yet of which the player was notified on other devices.
-        let showsFewer =
-            added.device.shownTurns ?? 0 < document.turnBadge.waiting
-            && added.device.takesBadges(by: state.services)
+        let shown = added.device.gamesOnIcon(by: state.services)
+        let showsFewer = shown.map { $0 < document.turnBadge.waiting } ?? false
         // Even if there was a device before: the mark may be missing.
         try state.watch.renew(player, judgingAnew: !wasWatched || showsFewer)
         return added

@@ -210,14 +210,11 @@ package struct TurnNotifier {
 
 extension User {
     /// Whether the device's icon shows more waiting games than there are, or fewer than the player was
-    /// notified of. That of a device which has got no notice yet shows none; one that its push service refuses
-    /// would refuse this push, too.
+    /// notified of.
     fileprivate func showsWrongNumber(
         _ device: Device, notified: Int64, _ services: PushServiceSet
     ) -> Bool {
-        guard device.takesBadges(by: services),
-            let shown = device.shownTurns ?? (device.refusals == nil ? 0 : nil)
-        else { return false }
+        guard let shown = device.gamesOnIcon(by: services) else { return false }
         return shown > turnBadge.waiting || shown < notified
     }
 

@@ -298,7 +298,9 @@ import Turnstone
         try world.register(token(1), of: 1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
         try world.cycle()
+        var last = world.now
         for _ in 1...120 where try world.simulator.apns()["requests"] != 3 {
+            last = world.now
             try world.run("deliver")
             try world.advance(seconds: 60)
         }
@@ -307,7 +309,7 @@ import Turnstone
         let until = try #require(
             name.split(separator: "/")[3].split(separator: "-").first.flatMap { Int64($0) })
         // The pause after a third failure is an hour at least, and so is the notice's life.
-        #expect(until > world.now + 3_600_000)
+        #expect(until >= last + 3_600_000)
     }
 
     @Test("a clock that is set back puts no older message over a newer one")
