@@ -174,26 +174,18 @@ final class TurnNotices: RunPart {
         _ turns: Notification.NotifiedTurns, of job: Job, isOver: Bool
     ) throws(Failure) {
         guard let user = job.notification.user, let player = user.player else { return }
+        let id = job.notification.id
         try state.users[user].update { (document) throws(Failure) in
             document.adopt(turns.turns, notice: turns.notice)
             if job.file.isReached {
-                document.unreached.forget(job.notification.id)
+                document.unreached.forget(id)
                 document.recordAccepted(
                     turns.notice, badge: job.waitingGames, on: job.reached, at: now)
-                // The other devices' icons show too few games, which the next cycle corrects: the notice did not
-                // reach them, or they were registered since it was queued.
-                let hasFewer = document.devices.contains { (device) in
-                    device.gamesOnIcon(by: state.services).map {
-                        $0 < document.turnBadge.waiting
-                    } ?? false
-                }
-                if isOver, job.missedDevices > 0 || hasFewer {
+                if isOver, try leavesIcons(job, of: user, document) {
                     try state.forgetJudgement(of: player)
                 }
             } else if isOver {
-                let id = job.notification.id
-                let open = run.spools.services(
-                    of: user, among: try run.spools.queues(with: id, besides: spool.service))
+                let open = try openServices(of: id, to: user)
                 if document.unreached.end(id, of: spool.service, besides: open) {
                     document.recordUndelivered(turns.notice, isRefused: job.isRefused, at: now)
                     // Under the user's lock: a cycle that judges the player now must not record its judgement
@@ -203,6 +195,24 @@ final class TurnNotices: RunPart {
             }
             try recordDoubt(of: job, in: &document)
         }
+    }
+
+    /// Whether icons of a user's other devices show too few games, which the next cycle corrects: the notice did
+    /// not reach them, or they were registered since it was queued. What it may still reach is left to it.
+    private func leavesIcons(
+        _ job: Job, of user: UserID, _ document: User
+    ) throws(Failure) -> Bool {
+        if job.missedDevices > 0 { return true }
+        let devices = document.devices.filter { document.showsFewer(on: $0, by: state.services) }
+        guard !devices.isEmpty else { return false }
+        let open = try openServices(of: job.notification.id, to: user)
+        return devices.contains { !open.contains($0.platform.service) }
+    }
+
+    /// The other push services by which a notification may still reach a user.
+    private func openServices(of id: String, to user: UserID) throws(Failure) -> [PushService] {
+        run.spools.services(
+            of: user, among: try run.spools.queues(with: id, besides: spool.service))
     }
 
     /// Records in the player's document what icons may show after pushes whose result is unknown: those that

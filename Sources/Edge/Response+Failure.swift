@@ -22,8 +22,10 @@ extension Response {
             sentence = "the server is misconfigured; see its log"
         case .broken:
             status = 500
-            // Failures with a file or this cause are about the state folder.
-            let isStoredData = failure.file != nil || failure.cause == FailureCause.corrupt
+            // Failures with a file or one of these causes are about the state folder.
+            let isStoredData =
+                failure.file != nil
+                || [FailureCause.corrupt, FailureCause.unreadable].contains(failure.cause)
             let problem = isStoredData ? "stored data cannot be used" : "internal error"
             sentence = problem + "; see the server's log"
         }

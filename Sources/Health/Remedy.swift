@@ -9,8 +9,10 @@ enum Remedy {
     case upgrade
     /// It was committed and is gone.
     case replace
-    /// It does not parse, and could not be set aside; or receipts that could not be read, and were moved out of the way.
+    /// It does not parse, and could not be set aside.
     case restore
+    /// Receipts that could not be read were set aside.
+    case bringBack
     /// The disk does not read it.
     case checkDisk
     /// A process has held the lock for seconds.
@@ -19,7 +21,7 @@ enum Remedy {
     case clear
 
     static var all: [Remedy] {
-        [.access, .upgrade, .replace, .restore, .checkDisk, .endHolder, .clear]
+        [.access, .upgrade, .replace, .restore, .bringBack, .checkDisk, .endHolder, .clear]
     }
 
     /// - Parameter cause: a failure's cause, as programs record it for `health`.
@@ -29,7 +31,8 @@ enum Remedy {
             case Errno.noAccess.name, Errno.notPermitted.name: .access
             case FailureCause.newer: .upgrade
             case "missing", FailureCause.stale: .replace
-            case FailureCause.corrupt, FailureCause.unreadable: .restore
+            case FailureCause.corrupt: .restore
+            case FailureCause.setAside: .bringBack
             case Errno.inputOutput.name, FailureCause.faulty: .checkDisk
             case FailureCause.busy: .endHolder
             default: .clear
@@ -47,6 +50,11 @@ enum Remedy {
             programs' account: truncate -s 0 NAME.json.lock
             """
         case .restore: "Restore each from a backup, or remove it to go on without it."
+        case .bringBack:
+            """
+            Their receipts are missing in reports, histories and counts. Make each readable, or get it from a backup, and give it its name \
+            without .unreadable-…; or remove it to go on without it.
+            """
         case .checkDisk: "Check the disk. Then restore each from a backup."
         case .endHolder:
             """

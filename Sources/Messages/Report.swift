@@ -1,3 +1,4 @@
+import Edge
 import Queueing
 import Spool
 import Store
@@ -19,7 +20,7 @@ package struct Report {
         /// Cancelled before all of it was sent.
         case cancelled
         case done
-        /// The message's file could not be read and was set aside.
+        /// The message's file, or receipts that may tell what became of it, cannot be read.
         case damaged
     }
 
@@ -52,12 +53,27 @@ package struct Report {
         self.trace = trace
     }
 
-    /// Cancels deliveries that have not been sent, and reports on the message.
+    /// Cancels deliveries that have not been sent, lets a drainer settle what depends on them, and reports on
+    /// the message.
     ///
-    /// - Throws: also if receipts cannot be read that may tell of deliveries that were sent. What was left is cancelled
-    ///   then, too.
+    /// - Throws: also if receipts that may tell of sent pushes cannot be read. What was left is cancelled then,
+    ///   too.
     @export(interface)
     package static func cancelling(
+        _ id: String, _ state: Store.State, for request: Request
+    ) throws(Failure) -> Report {
+        let report = try cancelling(id, state, at: request.time)
+        state.startDrainer(for: request)
+        guard !report.trace.lacksReceipts else {
+            throw Failure(
+                .broken,
+                "unable to tell what was cancelled of message \(id): receipts cannot be read; health names them",
+                cause: FailureCause.unreadable)
+        }
+        return report
+    }
+
+    private static func cancelling(
         _ id: String, _ state: Store.State, at now: Timestamp
     ) throws(Failure) -> Report {
         let spools = state.spools
@@ -94,14 +110,7 @@ package struct Report {
                 try Outbox(state, now: now)
                     .takeBackBadges(change, by: id, among: users, record: record)
             }
-            let report = try Report(id, record, spools, at: now)
-            guard !report.trace.lacksReceipts else {
-                throw Failure(
-                    .broken,
-                    "unable to tell what was cancelled of message \(id): receipts cannot be read",
-                    cause: FailureCause.unreadable)
-            }
-            return report
+            return try Report(id, record, spools, at: now)
         }
     }
 

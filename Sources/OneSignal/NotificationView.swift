@@ -68,9 +68,8 @@ package enum NotificationView {
         let state = try State(request.variables)
         let report: Report
         do throws(Failure) {
-            report = try Report.cancelling(id, state, at: request.time)
+            report = try Report.cancelling(id, state, for: request)
         } catch { throw error.disposition == .refused(.notFound) ? unknown : error }
-        state.startDrainer(for: request)
         guard report.state != .done, !report.isBeyondRecall else {
             throw .malformed("Notification has already been sent to all recipients")
         }

@@ -11,7 +11,7 @@ import Unix
 package final class Election {
     private let file: FileDescriptor
     private let path: String
-    package let term: Int64
+    package private(set) var term: Int64
     /// Whether this election raised the term.
     let isRaised: Bool
     /// The last sign of life, by the clock that dates it and by this process's own.
@@ -69,6 +69,17 @@ package final class Election {
             .later(seconds: 5),
             "stopped: another deliver was elected while this one (term \(term)) stood still",
             cause: Self.replaced)
+    }
+
+    /// Raises the term, so that what is written from now on is in files of its own.
+    func raise() throws(Failure) {
+        try checkTerm()
+        term = term.saturatingAdd(1)
+        last = nil
+        try systemCalls { () throws(SystemError) in
+            try write([:])
+            try file.synchronizeData()
+        }
     }
 
     /// Writes a sign of life, at most once a second.

@@ -21,7 +21,7 @@ package struct NotificationTrace {
     package internal(set) var isCancelled = false
     /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
-    /// Whether devices are missing here of which receipts tell that cannot be read.
+    /// Whether receipts that cannot be read may tell of devices that are missing here.
     package internal(set) var lacksReceipts = false
     /// Whether there are receipts that cannot be read, which may say what is missing here.
     var isUnread = false

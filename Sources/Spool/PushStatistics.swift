@@ -42,20 +42,21 @@ extension Spools {
         var unread: [Failure] = []
         for spool in try all() {
             let log = ReceiptLog(of: spool)
-            let volumes = try log.volumes().filter { $0.day > first }
-            unread += try log.setAside().filter { $0.day > first }.map { $0.failure }
+            let files = try log.files()
+            let volumes = files.volumes.filter { $0.day > first }
+            unread += files.setAside.filter { $0.volume.day > first }.map { $0.failure }
             logs.append((log, volumes))
             for volume in volumes { days.insert(volume.day) }
         }
         let stored = try storedDays(since: first)
         days.formUnion(stored)
-        guard !days.isEmpty else { return PushStatistics() }
+        var result = PushStatistics()
+        result.unread = unread
+        guard !days.isEmpty else { return result }
         try systemCalls(Files.makeFolder(statistics))
         let lock = try systemCalls(FileDescriptor.open("\(statistics)/counts.lock", .update))
         let isCounting = try systemCalls(lock.tryLock())
         defer { lock.unlock() }
-        var result = PushStatistics()
-        result.unread = unread
         for day in days.sorted(by: >) {
             let path = "\(statistics)/\(day).json"
             var counts = try DayCounts(path)

@@ -20,8 +20,9 @@ package struct ReceiptHistory {
         volumes = []
         for spool in try spools.all() {
             let log = ReceiptLog(of: spool)
-            setAside += try log.setAside().map { $0.failure }
-            var reader = BackwardReceipts(of: ids, in: log, volumes: try log.volumes())
+            let files = try log.files()
+            setAside += files.setAside.map { $0.failure }
+            var reader = BackwardReceipts(of: ids, in: log, volumes: files.volumes)
             if let place { reader.skip(to: place[spool.queue]) }
             volumes.append(reader)
         }

@@ -28,24 +28,27 @@ extension ReceiptLog {
         }
     }
 
-    /// Opens a file of receipts. One that cannot be read cannot be written either, so it is moved out of the
-    /// way.
+    /// Opens a file of receipts. One that cannot be read cannot be written either, so it is set aside.
     ///
-    /// - Returns: `nil` if it was moved.
+    /// - Returns: `nil` if it was, or is gone.
     private func open(
         _ volume: Volume, report: (Failure) -> Void
     ) throws(Failure) -> FileDescriptor? {
-        do throws(SystemError) { return try FileDescriptor.open(path(volume), .read) } catch {
-            let isBrokenLink = error.errno == .noEntry && Files.target(ofLink: path(volume)) != nil
-            guard error.errno.isFileSpecific || isBrokenLink else { throw error.failure }
-            let copy =
-                "\(path(volume))\(Self.setAsideSuffix)\(Timestamp.systemNow.milliseconds)"
+        switch try openToRead(volume) {
+        case .file(let file): return file
+        case .gone: return nil
+        case .unreadable(let error):
+            // A disk that fails now may read it later.
+            guard error.errno != .inputOutput else { throw error.failure }
+            // Its name and the places in it stay its own.
+            if volume.term == term { try raiseTerm() }
+            let copy = SetAside.path(for: path(volume))
             try systemCalls(Files.rename(path(volume), copy))
             report(
                 Failure(
                     .broken,
                     "\(error.failure.sentence). Moved to \(copy); pushes that only this file records may be sent again",
-                    cause: FailureCause.unreadable))
+                    cause: FailureCause.setAside))
             return nil
         }
     }

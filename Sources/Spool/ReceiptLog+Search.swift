@@ -10,17 +10,18 @@ extension ReceiptLog {
     /// - Parameters:
     ///   - end: the first day that is not read; `nil` to read all.
     ///   - body: returns whether to stop.
-    /// - Returns: false if some days cannot be read, or could not and were moved out of the way.
+    /// - Returns: false if some of the files cannot be read, or could not and were set aside.
     @discardableResult
     func forEachLine(
         of id: String, from start: Position, before end: String? = nil, _ body: (JSONObject) -> Bool
     ) throws(Failure) -> Bool {
-        var isWhole = try !setAside().contains { (day, _) in
-            day >= start.day && end.map { day < $0 } ?? true
+        func isMeant(_ volume: Volume) -> Bool {
+            volume >= start.volume && end.map { volume.day < $0 } ?? true
         }
+        let files = try files()
+        var isWhole = !files.setAside.contains { isMeant($0.volume) }
         let beginning = Array("{\"id\":\"\(id)\"".utf8)
-        for volume in try volumes()
-        where volume >= start.volume && end.map({ volume.day < $0 }) ?? true {
+        for volume in files.volumes where isMeant(volume) {
             let offset = volume == start.volume ? start.offset : 0
             guard let hasStopped = try readLines(of: volume, from: offset, beginning, body) else {
                 isWhole = false
@@ -31,10 +32,11 @@ extension ReceiptLog {
         return isWhole
     }
 
-    /// The files that cannot be read, and those that could not and were moved out of the way. The newest are tried first.
+    /// The files that cannot be read, and those that could not and were set aside. The newest are tried first.
     func unreadable(until end: Instant) throws(Failure) -> [Failure] {
-        var unreadable = try setAside().map { $0.failure }
-        for volume in try volumes().reversed() where Instant.now < end {
+        let files = try files()
+        var unreadable = files.setAside.map { $0.failure }
+        for volume in files.volumes.reversed() where Instant.now < end {
             guard case .unreadable(let error) = try openToRead(volume) else { continue }
             unreadable.append(error.failure)
         }
@@ -44,7 +46,7 @@ extension ReceiptLog {
     /// A file of receipts, for a program that does not write it.
     enum OpenedVolume {
         case file(FileDescriptor)
-        /// It was removed after its 30 days, or moved out of the way.
+        /// It was removed after its 30 days, or set aside.
         case gone
         /// It is there, and what it says is not known.
         case unreadable(SystemError)

@@ -17,6 +17,9 @@ package final class ReceiptLog {
         static func < (left: Volume, right: Volume) -> Bool {
             (left.day, left.term) < (right.day, right.term)
         }
+
+        /// Where receipts may go on after it.
+        var next: Volume { Volume(day: day, term: term.saturatingAdd(1)) }
     }
 
     /// A place in a queue's receipts.
@@ -64,7 +67,10 @@ package final class ReceiptLog {
     /// Lets the holder of an election write from now on. Call ``Intake/recover(at:)`` next.
     package func begin(_ election: Election) { self.election = election }
 
-    private var term: Int64 { election?.term ?? 0 }
+    var term: Int64 { election?.term ?? 0 }
+
+    /// Lets what is written from now on be in files of its own.
+    func raiseTerm() throws(Failure) { try election?.raise() }
 
     /// The number of bytes that wait for ``commit()``; at least 1 if a push is about to be sent.
     package var pendingBytes: Int { pending.count + (sending == nil ? 0 : 1) }
@@ -215,8 +221,8 @@ package final class ReceiptLog {
     }
 
     private func removeOldSetAside(_ oldest: String) throws(Failure) {
-        for (day, failure) in try setAside() where day < oldest {
-            if let path = failure.file, !Files.remove(path) { _ = Files.removeAll(path) }
+        for copy in try files().setAside where copy.volume.day < oldest {
+            if !Files.remove(copy.path) { _ = Files.removeAll(copy.path) }
         }
     }
 
@@ -228,35 +234,53 @@ package final class ReceiptLog {
     }
 
     /// The files of this queue's receipts, oldest first.
-    func volumes() throws(Failure) -> [Volume] {
-        try systemCalls(Files.names(in: folder)).compactMap { Volume(name: $0, of: queue) }
-            .sorted()
-    }
+    func volumes() throws(Failure) -> [Volume] { try files().volumes }
 
-    /// What is added to the name of a file of receipts that could not be read when it is moved out of the way, before
-    /// the time in milliseconds.
-    static let setAsideSuffix = ".unreadable-"
-
-    /// The files that were moved out of the way: the day of each, and why its receipts are missing.
-    func setAside() throws(Failure) -> [(day: String, failure: Failure)] {
-        let suffix = Array(Self.setAsideSuffix.utf8)
-        var found: [(day: String, failure: Failure)] = []
+    /// The files of this queue's receipts, and those that could not be read and were set aside.
+    func files() throws(Failure) -> (volumes: [Volume], setAside: [SetAside]) {
+        var volumes: [Volume] = []
+        var setAside: [SetAside] = []
         for name in try systemCalls(Files.names(in: folder)) {
-            let bytes = Array(name.utf8)
-            guard let end = firstPlace(of: suffix, in: bytes, 0..<bytes.count),
-                let volume = Volume(
-                    name: String(decoding: bytes[..<end], as: UTF8.self), of: queue)
-            else { continue }
-            let path = "\(folder)/\(name)"
-            let sentence = "receipts could not be read and were moved to \(path)"
-            found.append(
-                (
-                    volume.day,
-                    Failure(
-                        .broken, sentence, cause: FailureCause.unreadable, file: path)
-                ))
+            if let volume = Volume(name: name, of: queue) {
+                volumes.append(volume)
+            } else if let volume = SetAside.volume(named: name, of: queue) {
+                setAside.append(SetAside(volume: volume, path: "\(folder)/\(name)"))
+            }
         }
-        return found
+        return (volumes.sorted(), setAside)
+    }
+}
+
+extension ReceiptLog {
+    /// A file of receipts that could not be read, under the name that a drainer gave it. Nobody writes to its
+    /// former name any more, so that it counts again once it can be read and has that name.
+    struct SetAside {
+        let volume: Volume
+        let path: String
+
+        /// What is added to the name, before the time in milliseconds.
+        private static let suffix = ".unreadable-"
+
+        /// The path of a file that is set aside now.
+        static func path(for path: String) -> String {
+            "\(path)\(suffix)\(Timestamp.systemNow.milliseconds)"
+        }
+
+        /// The volume that was set aside under this name, if one was.
+        fileprivate static func volume(named name: String, of queue: QueueName) -> Volume? {
+            let bytes = Array(name.utf8)
+            guard let end = firstPlace(of: Array(suffix.utf8), in: bytes, 0..<bytes.count) else {
+                return nil
+            }
+            return Volume(name: String(decoding: bytes[..<end], as: UTF8.self), of: queue)
+        }
+
+        /// What a reader misses.
+        var failure: Failure {
+            Failure(
+                .broken, "receipts could not be read and were moved to \(path)",
+                cause: FailureCause.setAside, file: path)
+        }
     }
 }
 

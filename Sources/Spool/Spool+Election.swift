@@ -23,7 +23,8 @@ extension Spool {
             }
         }
         guard let locked else { return nil }
-        let terms = try ReceiptLog(of: self).volumes().map { $0.term }
+        let files = try ReceiptLog(of: self).files()
+        let terms = files.volumes.map { $0.term } + files.setAside.map { $0.volume.term }
         let known = try Checkpoint(self).read()?.volume.term ?? 0
         return try Election(locked, at: lockPath, highest: terms.reduce(known, max))
     }

@@ -169,7 +169,7 @@ extension Spool {
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + quotedText(user.text) + [UInt8(ascii: ",")]
-        // Also files that were moved out of the way, which have a longer name.
+        // Also files that were set aside, which have a longer name.
         let rest = ".\(queue.text)."
         return try overwrite(
             member, isWord: false, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder,

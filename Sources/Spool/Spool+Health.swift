@@ -63,7 +63,7 @@ extension Spool {
 }
 
 extension Spools {
-    /// The files of receipts that cannot be read, or could not and were moved out of the way, as far as there is time.
+    /// The files of receipts that cannot be read, or could not and were set aside, as far as there is time.
     @export(interface)
     package func unreadableReceipts(until end: Instant) throws(Failure) -> [Failure] {
         var unreadable: [Failure] = []

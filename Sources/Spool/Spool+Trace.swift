@@ -14,12 +14,17 @@ extension Spool {
         let log = ReceiptLog(of: self)
         // If the clock was far ahead once, there may be receipts of later days.
         let last = try log.dayToContinue(at: now)
-        guard let volume = try log.volumes().last(where: { $0.day <= last }) else {
-            return ReceiptLog.Position(day: day)
+        let files = try log.files()
+        let newest = files.volumes.last { $0.day <= last }
+        // Whoever set a file aside began another term.
+        let later = files.setAside.map { $0.volume.next }.filter { $0.day <= last }.max()
+        if let later, newest.map({ $0 < later }) ?? true {
+            return ReceiptLog.Position(volume: later, offset: 0)
         }
+        guard let volume = newest else { return ReceiptLog.Position(day: day) }
         var size: Int64 = 0
         do throws(SystemError) { size = try Files.stamp(of: log.path(volume))?.size ?? 0 } catch {
-            // A drainer moves it out of the way.
+            // A drainer sets it aside.
             guard error.errno.concernsOneFile else { throw error.failure }
         }
         // A little before the end, because the next drainer of the same term removes half a line there.

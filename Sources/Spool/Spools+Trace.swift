@@ -50,7 +50,7 @@ extension Spools {
         }
         trace.didRelease(held.released)
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
-        let lacksReceipts = trace.isUnread && (!trace.isComplete || !held.missing.isEmpty)
+        let lacksReceipts = trace.isUnread && (trace.isMissing || !held.missing.isEmpty)
         trace.lacksReceipts = lacksReceipts
         if lacksReceipts || trace.isDamaged { trace.settleAsDamaged(heldIn: held.missing) }
         // What still waits can be sent, and cancelled.

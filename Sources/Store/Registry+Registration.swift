@@ -193,8 +193,7 @@ extension Registry {
         }
         document.isKnownPlayer = true
         // Its icon may not count the games yet of which the player was notified on other devices.
-        let shown = added.device.gamesOnIcon(by: state.services)
-        let showsFewer = shown.map { $0 < document.turnBadge.waiting } ?? false
+        let showsFewer = document.showsFewer(on: added.device, by: state.services)
         // Even if there was a device before: the mark may be missing.
         try state.watch.renew(player, judgingAnew: !wasWatched || showsFewer)
         return added

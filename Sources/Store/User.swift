@@ -190,6 +190,11 @@ extension User {
         return judgement
     }
 
+    /// Whether a device's icon counts fewer games than wait, and can be corrected.
+    package func showsFewer(on device: Device, by services: PushServiceSet) -> Bool {
+        device.gamesOnIcon(by: services).map { $0 < turnBadge.waiting } ?? false
+    }
+
     /// How many of this player's waiting games the icon of a device shows beside another player's. One who wants no
     /// notices of turns gets no higher number.
     package func turnsToShow(on device: Device) -> Int64 {

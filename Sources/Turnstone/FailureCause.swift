@@ -7,6 +7,8 @@ package enum FailureCause {
     package static let newer = "newer"
     /// It cannot be opened: it belongs to another account, or is a folder or a FIFO.
     package static let unreadable = "unreadable"
+    /// It could not be read and has another name now.
+    package static let setAside = "set aside"
     /// Reading it failed (`EIO`). It may work later.
     package static let faulty = "faulty"
     /// A document is older than its lock's number: an older copy is in its place, or a cluster file system

@@ -170,7 +170,7 @@ import Turnstone
     @Test(
         "a message counts on the badge as long as unreadable receipts may say that it arrived",
         arguments: [false, true])
-    func unreadableReceipts(isMovedAway: Bool) throws {
+    func unreadableReceipts(areSetAside: Bool) throws {
         let world = try World.withAllServices()
         try world.registerAllKinds(of: 1)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
@@ -183,8 +183,8 @@ import Turnstone
             try #require(rename(path, "\(path).away") == 0 && symlink(path, path) == 0)
         }
         try world.advance(seconds: 61)
-        if isMovedAway {
-            // The drainers of these queues move them out of the way.
+        if areSetAside {
+            // The drainers of these queues set them aside.
             _ = try world.sent(["users": ["1"], "title": "Dinner"])
         }
         try world.run("deliver")

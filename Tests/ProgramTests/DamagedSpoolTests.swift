@@ -223,7 +223,7 @@ import Turnstone
         #expect(lines.count { $0.contains(Self.bad) } == 1, "the second run says nothing new")
     }
 
-    @Test("receipts that cannot be read are moved out of the way", arguments: [true, false])
+    @Test("receipts that cannot be read are set aside", arguments: [true, false])
     func receipts(isFolder: Bool) throws {
         let installation = try installation()
         let state = installation.state
@@ -235,8 +235,9 @@ import Turnstone
         let ended = try Programs.run(
             "deliver", environment: installation.environment, timeLimit: 20)
         #expect(ended.exitCode == 0, "\(ended.stderr)")
+        #expect(state.read("receipts/2026-11-21.apns.1.jsonl") == nil)
         let receipts = String(
-            decoding: state.read("receipts/2026-11-21.apns.1.jsonl") ?? [], as: UTF8.self)
+            decoding: state.read("receipts/2026-11-21.apns.2.jsonl") ?? [], as: UTF8.self)
         #expect(receipts.contains("finished_at"))
         #expect(ended.stderr.contains(".unreadable-"))
     }

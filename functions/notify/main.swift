@@ -56,8 +56,7 @@ serve(
     Route("DELETE", "/api/notify/{id}") { (request) throws(Failure) in
         try request.requireServerKey()
         let state = try State(request.variables)
-        let report = try Report.cancelling(request[parameter: "id"], state, at: request.time)
-        state.startDrainer(for: request)
+        let report = try Report.cancelling(request[parameter: "id"], state, for: request)
         guard report.state != .done else {
             throw .refused(.conflict, "the message has already been sent")
         }

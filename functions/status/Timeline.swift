@@ -91,8 +91,8 @@ struct Timeline {
                 let stored = state.looks[player]
                 if let look = try stored.read() { return look }
                 // It is a cache: one that cannot be read counts as none, except where somebody asks why.
-                _ = try systemCalls(Files.contents(stored.path))
-                if Files.target(ofLink: stored.path) != nil {
+                let contents = try systemCalls(Files.contents(stored.path))
+                if contents == nil, Files.target(ofLink: stored.path) != nil {
                     throw SystemError("open", stored.path, .noEntry).failure
                 }
                 return nil

@@ -660,8 +660,8 @@ class History:
             due = self.programs.next_due()
             self.check_put_off(due)
             # A message to several users of a phone is checked every ten minutes, for a month if one of them wants nothing.
-            moments = self.world.ends_of_quiet() if turn > 20 else []
-            moments = moments or self.world.ends_of_quiet() + ([] if due is None else [due])
+            moments = self.world.ends_of_holding() if turn > 20 else []
+            moments = moments or self.world.ends_of_holding() + ([] if due is None else [due])
             if not moments and not self.programs.is_ready():
                 break
             self.advance(max(min(moments, default=0) - self.world.now, 61_000))

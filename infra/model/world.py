@@ -383,10 +383,10 @@ class World:
             moment = wishes.muted_until if moment < wishes.muted_until else moment - moment % 60_000 + 60_000
         return moment
 
-    def ends_of_quiet(self):
-        """When each user who is quiet now is so no more."""
-        ends = [end for end in map(self.end_of_quiet, USERS) if end > self.now]
-        return ends
+    def ends_of_holding(self):
+        """When each user who is quiet now is so no more, and the minutes after the moments of what was held by a clock ahead of them."""
+        later = [message.due + 60_000 for message in self.messages.values() if message.held and message.due]
+        return [end for end in [*map(self.end_of_quiet, USERS), *later] if end > self.now]
 
     def is_open(self, message, user):
         """Whether a message may still have to reach a device of the user."""
