@@ -59,8 +59,7 @@ package struct ReceiptHistory {
     /// Whether everything was read and returned.
     package var isAtEnd: Bool { volumes.allSatisfy { $0.isAtEnd && $0.next == nil } }
 
-    /// Why some receipts were left out so far: their files are there and cannot be read, or could not and were moved
-    /// out of the way.
+    /// Why some receipts were left out so far: their files cannot be read, or could not and were set aside.
     package var unread: [Failure] { setAside + volumes.flatMap { $0.unread } }
 
     /// The place after the receipt that was returned last.

@@ -24,8 +24,7 @@ package struct ReceiptsStart: Equatable, Sendable {
 
     private var queues: Set<QueueName> { Set(positions.map { $0.queue }) }
 
-    /// The same for what was accepted at a moment, whatever clock that was: a queue that had no receipts then is read
-    /// from its beginning.
+    /// The same for what was accepted at a moment: a queue that had no receipts then is read from its beginning.
     package func ofAcceptance(at moment: Timestamp) -> ReceiptsStart {
         let day = CalendarDate(moment).dayText
         return ReceiptsStart(

@@ -80,8 +80,8 @@ extension ReceiptLog.Position {
     /// The position where a day's receipts begin.
     package init(dayOf moment: Timestamp) { self.init(day: CalendarDate(moment).dayText) }
 
-    /// Whether it is the beginning of a day. As the place of an acceptance, it says that the queue had no receipts then:
-    /// all that it has may be later, also of an earlier day, because the clock may have been ahead.
+    /// Whether it is the beginning of a day. As the place of an acceptance, it says that the queue had no receipts
+    /// then: all that it has may be later, also of an earlier day, because the clock may have been ahead.
     var isOfEmptyQueue: Bool { volume.term == 0 && offset == 0 }
 
     init(day: String) { self.init(volume: ReceiptLog.Volume(day: day, term: 0), offset: 0) }
