@@ -132,14 +132,30 @@ package struct StoredDocument<Content: Document> {
     /// The file's bytes; an empty array if it is longer than any document, and `nil` if it does not exist or
     /// is a cache's file that cannot be read.
     private func bytes() throws(Failure) -> [UInt8]? {
-        do throws(SystemError) { return try Files.contents(path) } catch {
+        do throws(SystemError) {
+            return options.isCache
+                ? try patiently { () throws(SystemError) in try Files.contents(path) }
+                : try Files.contents(path)
+        } catch {
             // From open(2), the same number means that the file cannot be opened.
             if error.errno == .tooLarge, error.call == "read" { return [] }
-            guard options.isCache, error.errno.isFileSpecific || error.errno == .inputOutput else {
-                throw error.failure
-            }
+            guard options.isCache, error.errno.concernsOneFile else { throw error.failure }
             return nil
         }
+    }
+
+    /// Tries three times what concerns a cache's file. What it holds may be good, and be missed when it is
+    /// replaced: APNs takes a new provider token only every 20 minutes.
+    private func patiently<Result>(
+        _ work: () throws(SystemError) -> Result
+    ) throws(SystemError) -> Result {
+        for _ in 0..<2 {
+            do throws(SystemError) { return try work() } catch {
+                guard error.errno.concernsOneFile else { throw error }
+            }
+            sleep(for: .milliseconds(20))
+        }
+        return try work()
     }
 
     private func present() throws(Failure) -> Stored<Content>? {
@@ -340,7 +356,11 @@ package struct StoredDocument<Content: Document> {
     package func clearLock() { removeIfUnusable(lock.own) }
 
     private func removeIfUnusable(_ path: String) {
-        do throws(SystemError) { _ = try FileDescriptor.open(path, .overwrite) } catch {
+        do throws(SystemError) {
+            _ = try patiently { () throws(SystemError) in
+                try FileDescriptor.open(path, .overwrite)
+            }
+        } catch {
             guard error.errno.isFileSpecific, !Files.remove(path) else { return }
             _ = Files.removeAll(path)
         }

@@ -42,7 +42,7 @@ struct Badges: RunPart {
             guard !document.devices.isEmpty else { return nil }
             for message in changes {
                 if let change = message.badge {
-                    let isMovable = message.notBefore != nil || message.delayed != nil
+                    let isMovable = message.scheduled != nil || message.delayed != nil
                     document.changeBadge(
                         change, messageID: message.id, order: isMovable ? nil : message.order)
                 }

@@ -274,17 +274,20 @@ final class Commits: RunPart {
 
     /// Takes a message out of the badges of those whom it did not reach. It was counted when it was first
     /// tried.
-    private func takeBackBadges(of job: Job) throws(Failure) {
+    ///
+    /// - Parameter isLeft: whether the job's pass is not over, and another drainer goes on.
+    private func takeBackBadges(of job: Job, isLeft: Bool = false) throws(Failure) {
         guard let change = job.notification.badge else { return }
         let hasReached = job.file.isReached || job.isInDoubt
         if job.notification.user != nil, hasReached { return }
         let count = job.missedDevices
         guard count > 0 else { return }
         // Only the receipts know the users of devices that ended earlier.
-        let isAllKnown = job.hasRest || job.missed.devices == count
-        let known: Set<UserID>? = isAllKnown ? job.missed.users : job.notification.user.map { [$0] }
+        let isAllKnown = isLeft || job.hasRest || job.missed.devices == count
+        let only = job.notification.user
         try Outbox(state, now: now).takeBackBadges(
-            change, by: job.notification.id, among: known)
+            change, by: job.notification.id, among: only.map { [$0] } ?? job.missed.users,
+            areAll: isAllKnown || only != nil)
     }
 
     /// Ends a release. It may have brought thousands of messages, so only those are removed for which there is
@@ -327,6 +330,10 @@ final class Commits: RunPart {
         for (job, _, _) in unfinished { intake.leave(job.file) }
         unfinished = []
         try intake.log.commit()
+        // The pass of a throttled message may take days.
+        for job in jobs {
+            run.orLog { () throws(Failure) in try takeBackBadges(of: job, isLeft: true) }
+        }
         oldestVerdict = nil
         run.orLog { () throws(Failure) in
             try intake.writeCheckpoint()

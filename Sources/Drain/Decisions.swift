@@ -239,7 +239,7 @@ final class Decisions: RunPart {
         let accepted =
             notification.accepted > now ? now - .minutes(15) : notification.accepted
         let moment = document.profile.moment(
-            option, from: notification.notBefore ?? accepted, document.preferences,
+            option, from: notification.scheduled ?? accepted, document.preferences,
             WallClock.minute)
         push.setTurn(moment, expires: notification.end(for: moment))
         guard moment > now else { return nil }

@@ -45,7 +45,9 @@ extension Message {
             aps["content-changed"] = true
         }
         let whole = Payload(aps: aps, data: try fields.data())
-        sendAfter = try fields.sendAfter(now: now)
+        let moment = try fields.sendAfter(now: now)
+        notBefore = moment
+        sendAfter = moment.flatMap { $0 > now ? $0 : nil }
         delayed = try fields.delayed()
         throttle = try fields.throttle()
         let isKept: Bool
@@ -123,10 +125,9 @@ extension Fields {
         return data
     }
 
-    /// Takes `send_after`; `nil` if it has passed. It may be at most 30 days ahead, because receipts are kept
-    /// for 30 days.
+    /// Takes `send_after`. It may be at most 30 days ahead, because receipts are kept for 30 days.
     fileprivate mutating func sendAfter(now: Timestamp) throws(Failure) -> Timestamp? {
-        guard let moment = try moment("send_after"), moment > now else { return nil }
+        guard let moment = try moment("send_after") else { return nil }
         guard moment - now <= .days(30) else {
             throw .unacceptable("send_after may be at most 30 days ahead")
         }

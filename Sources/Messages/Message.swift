@@ -14,6 +14,8 @@ package struct Message: Equatable {
     package let badge: BadgeChange?
     /// The message is not sent before this moment; `nil` to send it at once.
     package let sendAfter: Timestamp?
+    /// The same, also if it has passed: the clock may be ahead.
+    let notBefore: Timestamp?
     /// How the moment of each user is chosen, not earlier than ``sendAfter``; `nil` if all users have the
     /// same.
     package let delayed: DelayedOption?

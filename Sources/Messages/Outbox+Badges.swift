@@ -45,29 +45,27 @@ extension Outbox {
     /// that have ended are written. Each change is taken back once, however often this is called.
     ///
     /// - Parameters:
-    ///   - users: the users in question; `nil` for all of the message's.
+    ///   - users: users in question.
+    ///   - areAll: whether there are no others. If not, the receipts name them.
     ///   - record: the message's, for a caller who holds the lock of its id; `nil` to look it up.
     /// - Throws: the failure about one of the users, once it is done for the others.
     @export(interface)
     package func takeBackBadges(
-        _ change: BadgeChange, by message: String, among users: Set<UserID>? = nil,
+        _ change: BadgeChange, by message: String, among users: Set<UserID>, areAll: Bool = true,
         record: MessageRecord? = nil
     ) throws(Failure) {
         guard case .add = change else { return }
-        var counted: Set<UserID>?
-        if let users {
-            let all = users
-            counted = []
-            try forEach(all) { (user) throws(Failure) in
-                let document = try state.users[state.present(user)].read()
-                if document?.badgeMessages.contains(message) == true { counted?.insert(user) }
-            }
-            if counted?.isEmpty == true { return }
+        var counted: Set<UserID> = []
+        try forEach(users) { (user) throws(Failure) in
+            if try hasCounted(message, user) { counted.insert(user) }
         }
+        if areAll, counted.isEmpty { return }
         var known = record
         if known == nil { known = try state.messages.find(message) }
         let start = known?.receiptsStart(at: now) ?? .beginning
-        let unreached = try spools.usersUnreached(by: message, from: start, among: counted)
+        func mayHaveTried(_ user: UserID) throws(Failure) -> Bool { try hasCounted(message, user) }
+        let unreached = try spools.usersUnreached(
+            by: message, from: start, among: counted, besides: areAll ? nil : mayHaveTried)
         try forEach(unreached) { (user) throws(Failure) in
             try takeBackBadge(change, by: message, of: user)
         }
@@ -86,14 +84,17 @@ extension Outbox {
         if let failure { throw failure }
     }
 
+    private func hasCounted(_ message: String, _ user: UserID) throws(Failure) -> Bool {
+        try state.users[state.present(user)].read()?.badgeMessages.contains(message) == true
+    }
+
     /// Other pushes may have shown the number since it was changed, so the devices get the current one.
     private func takeBackBadge(
         _ change: BadgeChange, by message: String, of id: UserID
     ) throws(Failure) {
+        guard try hasCounted(message, id) else { return }
         let user = try state.present(id)
-        let document = state.users[user]
-        guard try document.read()?.badgeMessages.contains(message) == true else { return }
-        try document.update { (document) throws(Failure) in
+        try state.users[user].update { (document) throws(Failure) in
             let before = document.badge
             document.takeBackBadge(change, messageID: message)
             if document.badge != before { try sendBadge(of: &document, to: user) }

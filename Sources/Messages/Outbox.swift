@@ -233,7 +233,7 @@ package struct Outbox {
         let order = spools.nextOrder()
         notification.order = order
         notification.badge = message.badge
-        notification.notBefore = message.sendAfter
+        notification.notBefore = message.notBefore
         notification.delayed = message.delayed
         notification.life = message.life
         notification.throttle = message.throttle

@@ -104,11 +104,12 @@ package struct Report {
                 try state.messages.write(record, of: id)
             }
             _ = try spools.cancel(id, at: now) {
-                (notification, users) throws(Failure) in
+                (notification, users, areAll) throws(Failure) in
                 // The badge was counted when the message was first tried.
                 guard let change = notification.badge else { return }
                 try Outbox(state, now: now)
-                    .takeBackBadges(change, by: id, among: users, record: record)
+                    .takeBackBadges(
+                        change, by: id, among: users, areAll: areAll, record: record)
             }
             return try Report(id, record, spools, at: now)
         }

@@ -31,7 +31,7 @@ package struct Notification: Equatable, Sendable {
     /// How many of its pushes may leave in a minute; `nil` for any number.
     package var throttle: Int64?
     /// The moment at which each user gets a message, if the users have different ones: it is decided by the
-    /// user's document, and not earlier than ``notBefore`` or ``accepted``.
+    /// user's document, and not earlier than ``scheduled`` or ``accepted``.
     package var delayed: DelayedOption?
     /// How long after a user's own moment the message expires; `nil` if ``expires`` says when. Then
     /// ``expires`` is the latest such moment.
@@ -106,16 +106,20 @@ package struct Notification: Equatable, Sendable {
     /// When the message expires for a user with a moment of the user's own.
     package func end(for moment: Timestamp) -> Timestamp {
         guard let life else { return expires }
-        let latest = (notBefore ?? accepted) + Self.longestDelay + life
+        let latest = (scheduled ?? accepted) + Self.longestDelay + life
         // It was held meanwhile, and expires later for that.
         return expires > latest ? expires : moment + life
     }
+
+    /// ``notBefore``, if it is later than the acceptance. Else the clock was ahead when the message was accepted, or
+    /// its sender wanted it at once.
+    package var scheduled: Timestamp? { notBefore.flatMap { $0 > accepted ? $0 : nil } }
 
     /// A user's own moment is at most this long after the message's: a day, and two changes of the clock.
     package static let longestDelay = Interval.hours(27)
 
     /// The latest moment until which the message is held.
-    private var longestHeld: Timestamp { (notBefore ?? accepted) + ReceiptLog.retention }
+    private var longestHeld: Timestamp { (scheduled ?? accepted) + ReceiptLog.retention }
 
     /// The expiration of the message if it is held as long as possible.
     package var latestExpiration: Timestamp { end(heldUntil: longestHeld) }

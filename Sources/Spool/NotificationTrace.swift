@@ -81,6 +81,18 @@ extension NotificationTrace {
         }
     }
 
+    /// Adds a held part of which the receipts say nothing, because they are lost.
+    mutating func add(_ part: HeldMessage) {
+        guard let device = part.delivery.device,
+            !deliveries.contains(where: { $0.box == part.box?.name && $0.outcome == .held }),
+            let number = deliveries.firstIndex(where: { $0.outcome == nil && !$0.isWaiting })
+        else { return }
+        deliveries[number].device = device
+        deliveries[number].user = part.notification.user?.text
+        deliveries[number].outcome = .held
+        endedCount += 1
+    }
+
     mutating func add(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }
         deliveries[delivery.number].isWaiting = true

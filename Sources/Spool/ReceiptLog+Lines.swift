@@ -197,7 +197,7 @@ private struct LineBuilder {
     private mutating func addDelays(of notification: Notification, at moment: Timestamp) {
         // These wait on purpose.
         guard notification.throttle == nil, notification.delayed == nil else { return }
-        let since = max(notification.accepted, notification.notBefore ?? notification.accepted)
+        let since = notification.scheduled ?? notification.accepted
         add("delay", max(0, Int((moment - since).milliseconds)))
         guard let move = notification.turns?.turns.newestMove else { return }
         add("since_move", max(0, Int((moment - move).milliseconds)))

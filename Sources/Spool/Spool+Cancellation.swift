@@ -56,7 +56,7 @@ extension Spool {
     @export(interface)
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
+        takeBack: (Notification, Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         guard try contains(id) else {
             guard try !isInClosedFolder(id) else { return false }
@@ -171,7 +171,7 @@ extension Intake {
     ///   stays for the drainer that finds it.
     fileprivate func cancel(
         _ id: String, at now: Timestamp,
-        _ takeBack: (Notification, Set<UserID>?) throws(Failure) -> Void
+        _ takeBack: (Notification, Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
     ) throws(Failure) -> Bool {
         try recover(at: now)
         cancelled = [id]
@@ -181,8 +181,7 @@ extension Intake {
             return true
         }
         var hasRemaining = false
-        // Nothing that was not sent has changed a badge. Of earlier attempts, only the receipts know the
-        // users.
+        // Of earlier attempts, only the receipts know the users.
         let isFirstAttempt = file.pass == 1 && file.progress.start == nil
         var users: Set<UserID> = []
         while let delivery = try file.next() {
@@ -196,9 +195,9 @@ extension Intake {
         }
         try log.commit()
         // Before the receipts say that it is finished: afterwards nobody would do it.
-        let known: Set<UserID>? =
-            isFirstAttempt ? users : file.notification.user.map { [$0] }
-        try takeBack(file.notification, known)
+        if let user = file.notification.user { users.insert(user) }
+        try takeBack(
+            file.notification, users, isFirstAttempt || file.notification.user != nil)
         if hasRemaining {
             leave(file)
         } else {

@@ -97,9 +97,7 @@ extension Spool {
         try log.commit()
         log.close()
         try synchronizeFolders()
-        erased.damaged = try overwrite(
-            Array(user.text.utf8), isWord: true, with: UInt8(ascii: "-"), in: "\(folder)/failed",
-            &unreadable)
+        erased.damaged = try eraseFailed(user, &unreadable)
         erased.receipts = try eraseReceipts(of: user, &unreadable) { $0 >= open }
         erased.openDay = open
         erased.unreadable = unreadable.count
@@ -113,6 +111,15 @@ extension Spool {
     ) throws(Failure) -> Bool {
         var isFound = false
         var unaccepted: [(folder: String, file: String)] = []
+        var faults: [Failure] = []
+        func erase(_ folder: String, _ file: String) throws(Failure) {
+            do throws(Failure) {
+                erased.pushes += try intake.erase(user, folder, file, at: now)
+            } catch {
+                guard error.cause == FailureCause.faulty else { throw error }
+                faults.append(error)
+            }
+        }
         for folder in try folders() {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
@@ -130,7 +137,7 @@ extension Spool {
                     }
                     isFound = true
                     if idOfFile(file) != nil {
-                        erased.pushes += try intake.erase(user, folder, file, at: now)
+                        try erase(folder, file)
                     } else if try isLeftover(path, at: .systemNow) {
                         try eraseLines(naming: name, in: path)
                         erased.pushes += 1
@@ -147,8 +154,9 @@ extension Spool {
             let isNamed = try systemCalls(Files.contains(name, in: "\(folder)/\(accepted)"))
             guard isNamed else { continue }
             isFound = true
-            erased.pushes += try intake.erase(user, folder, accepted, at: now)
+            try erase(folder, accepted)
         }
+        for fault in faults { unreadable.record(fault) }
         return isFound && !erased.isUnfinished
     }
 
@@ -172,8 +180,7 @@ extension Spool {
         // Also files that were set aside, which have a longer name.
         let rest = ".\(queue.text)."
         return try overwrite(
-            member, isWord: false, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder,
-            &unreadable
+            member, as: .any, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder, &unreadable
         ) { name in
             let day = firstDigits(10, of: name)
             return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
@@ -221,14 +228,51 @@ extension Spool {
         return now - Timestamp(seconds: seconds) > .minutes(1)
     }
 
+    /// Erases the user from damaged files. A file whose first line names the user is the user's alone, and goes;
+    /// of others', the lines of the user's devices go.
+    ///
+    /// - Returns: in how many places the user was named.
+    private func eraseFailed(
+        _ user: UserID, _ unreadable: inout Skipped
+    ) throws(Failure) -> Int {
+        let folder = "\(folder)/failed"
+        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text))
+        var count = 0
+        for name in try unreadable.names(in: folder) {
+            let path = "\(folder)/\(name)"
+            try unreadable.attempt { () throws(SystemError) in
+                guard try Files.contains(member, in: path),
+                    let bytes = try Files.contents(path, limit: 1 << 28)
+                else { return 0 }
+                let lines = bytes.split(
+                    separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+                let kept = lines.filter { !occurs(member, in: $0) }
+                if let first = lines.first, occurs(member, in: first) {
+                    try Files.erase(path)
+                } else {
+                    try Files.replace(
+                        path, with: Array(kept.joined(separator: [UInt8(ascii: "\n")])))
+                }
+                return lines.count - kept.count
+            } then: {
+                count += $0
+            }
+        }
+        // Of what is left, cut or written by a newer version, only the name is known.
+        return try count
+            + overwrite(
+                Array(user.text.utf8), as: .string, with: UInt8(ascii: "-"), in: folder, &unreadable
+            )
+    }
+
     private func overwrite(
-        _ bytes: [UInt8], isWord: Bool, with byte: UInt8, in folder: String,
+        _ bytes: [UInt8], as occurrence: Files.Occurrence, with byte: UInt8, in folder: String,
         _ unreadable: inout Skipped, where isIncluded: (String) -> Bool = { _ in true }
     ) throws(Failure) -> Int {
         var count = 0
         for name in try unreadable.names(in: folder) where isIncluded(name) {
             try unreadable.attempt { () throws(SystemError) in
-                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", isWord: isWord)
+                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", as: occurrence)
             } then: { (found) in
                 count += found
             }
@@ -241,10 +285,14 @@ extension Intake {
     /// Cancels a notification's pushes to a user, and removes the user from its file.
     ///
     /// - Returns: how many pushes had no outcome.
+    /// - Throws: `faulty` if the file stays where it is and cannot be read.
     fileprivate func erase(
         _ user: UserID, _ folder: String, _ name: String, at now: Timestamp
     ) throws(Failure) -> Int {
-        guard let file = try take(folder, name) else { return 0 }
+        guard let file = try take(folder, name) else {
+            try checkRead("\(folder)/\(name)")
+            return 0
+        }
         var count = 0
         var hasRemaining = false
         while true {
@@ -252,6 +300,7 @@ extension Intake {
             do throws(Failure) { next = try file.next() } catch {
                 guard isDamage(error) else { throw error }
                 try setAside(file, error)
+                try checkRead(file.path)
                 return count
             }
             guard let delivery = next else { break }
@@ -276,6 +325,13 @@ extension Intake {
             _ = try systemCalls(Files.erase(file.path))
         }
         return count
+    }
+
+    private func checkRead(_ path: String) throws(Failure) {
+        guard let id = idOfFile(Files.name(of: path)), stuck[id] != nil else { return }
+        throw Failure(
+            .broken, "unable to erase a user from \(path): it cannot be read",
+            cause: FailureCause.faulty, file: path)
     }
 }
 

@@ -159,6 +159,28 @@ extension Spool {
         return found
     }
 
+    /// What is held of a message, in boxes and in releases that are not over. It goes through all of them.
+    func heldParts(of message: String) throws(Failure) -> [HeldMessage] {
+        var parts: [HeldMessage] = []
+        for moment in try moments() {
+            let folder = "\(boxes)/\(moment.name)"
+            for name in try names(in: folder) {
+                let path = "\(folder)/\(name)/\(message).jsonl"
+                // Damage is reported when the message is released.
+                do throws(Failure) {
+                    if let part = try heldMessage(at: path) { parts.append(part) }
+                } catch { guard Damage.explains(error) else { throw error } }
+            }
+        }
+        for release in try names(in: released) where release.utf8.count == 36 {
+            guard try exists(message, in: released(release)) else { continue }
+            parts += try messages(of: release, damaged: { (_, _, _) in }).filter {
+                $0.id == message
+            }
+        }
+        return parts
+    }
+
     /// Those of some boxes, by name, in which a message is held. One that a merged device has put back into its present
     /// id's box counts as being in the box of its former one.
     func boxes(among candidates: Set<String>, with message: String) throws(Failure) -> Set<String> {
@@ -701,8 +723,8 @@ extension Notification {
     /// its sender wanted later comes after those that were accepted before that moment.
     fileprivate var releaseOrder: Int64 {
         let place = order ?? accepted.milliseconds.saturatingMultiply(1_000_000)
-        guard series?.isScheduled == true, let notBefore, notBefore > accepted else { return place }
-        let wait = (notBefore.milliseconds - accepted.milliseconds).saturatingMultiply(1_000_000)
+        guard series?.isScheduled == true, let scheduled else { return place }
+        let wait = (scheduled.milliseconds - accepted.milliseconds).saturatingMultiply(1_000_000)
         return place.saturatingAdd(wait)
     }
 }

@@ -44,6 +44,10 @@ extension Spools {
             held = try whereabouts(of: id, trace)
             held.leave(held.missing.subtracting(before))
         }
+        if trace.isMissing {
+            for spool in try all() { try spool.heldParts(of: id).forEach { trace.add($0) } }
+            held.leave(try whereabouts(of: id, trace).released)
+        }
         if !trace.isComplete, !trace.isInSpool {
             // It may have been put off meanwhile, or it was never accepted.
             for spool in try all() where try spool.isOpen(id) { trace.isInSpool = true }

@@ -8,17 +8,23 @@ extension Spools {
     ///
     /// - Parameters:
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
-    ///   - users: the users in question; `nil` for all to whom anything was sent, or was about to be.
+    ///   - users: users in question.
+    ///   - mayHaveTried: where the receipts name the other users in question: whether a push to a user may have
+    ///     been prepared by a drainer that was killed before it could write that. `nil` if there are no others.
     @export(interface)
     package func usersUnreached(
-        by id: String, from start: ReceiptsStart, among users: Set<UserID>? = nil
+        by id: String, from start: ReceiptsStart, among users: Set<UserID>,
+        besides mayHaveTried: ((UserID) throws(Failure) -> Bool)?
     ) throws(Failure) -> Set<UserID> {
         _ = try completeJoint(id)
         let spools = try all()
         var reach: [UserID: UserReach] = [:]
-        let asked: Set<UserID>
-        if let users { asked = users } else { asked = try usersTried(by: id, from: start) }
-        for user in asked { reach[user] = UserReach() }
+        for user in users { reach[user] = UserReach() }
+        if let mayHaveTried {
+            for user in try usersTried(by: id, from: start, mayHaveTried) {
+                reach[user] = UserReach()
+            }
+        }
         // Only a few users fail, and a message may have a million: those who got it are only looked up.
         guard !reach.isEmpty else { return [] }
         for spool in spools {
@@ -41,24 +47,35 @@ extension Spools {
 
     /// The users to whose devices a message was sent, or was about to be, without being accepted.
     private func usersTried(
-        by id: String, from start: ReceiptsStart
+        by id: String, from start: ReceiptsStart,
+        _ mayHaveTried: (UserID) throws(Failure) -> Bool
     ) throws(Failure) -> Set<UserID> {
         var users: Set<UserID> = []
         for spool in try all() {
+            let start = start[spool.queue]
+            // Only a drainer that was killed leaves no line about what it was about to send.
+            let wasKilled = try spool.sign().map { $0.term > start.volume.term } ?? true
             // A line about a push that was not sent after all does not name the user. A later one does.
             var notSent: Set<Int64> = []
-            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
+            var failure: Failure?
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start) { (line) in
                 let number = line["n"]?.integer
                 if line["not_sent"] != nil, let number { notSent.insert(number) }
-                guard line["outcome"]?.string != Outcome.accepted.rawValue, let user = line.user
+                guard line["outcome"]?.string != Outcome.accepted.rawValue, let user = line.user,
+                    !users.contains(user)
                 else { return false }
                 if line["apns_id"] != nil || line["in"] != nil
                     || number.map({ notSent.contains($0) }) ?? false
                 {
                     users.insert(user)
+                } else if wasKilled, line["outcome"] != nil {
+                    do throws(Failure) {
+                        if try mayHaveTried(user) { users.insert(user) }
+                    } catch { failure = error }
                 }
-                return false
+                return failure != nil
             }
+            if let failure { throw failure }
         }
         return users
     }

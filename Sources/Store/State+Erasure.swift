@@ -129,7 +129,7 @@ extension State {
                 else { continue }
                 var isNamed = false
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(word, in: "\(shard)/\(name)", isWord: true)
+                    try Files.contains(word, in: "\(shard)/\(name)", as: .word)
                 } then: {
                     isNamed = $0
                 }
@@ -416,7 +416,7 @@ extension State {
                 try unreadable.attempt { () throws(SystemError) in
                     try Files.overwrite(
                         Array(user.text.utf8), with: UInt8(ascii: "-"), in: "\(shard)/\(name)",
-                        isWord: true)
+                        as: .string)
                 } then: { (_) in
                 }
             }

@@ -3,15 +3,23 @@ import CUnix
 // Searches files for bytes, piece by piece, and overwrites bytes in place.
 
 extension Files {
+    /// Which occurrences of bytes count.
+    package enum Occurrence {
+        case any
+        /// No letter or digit is next to it.
+        case word
+        /// It is a JSON string, or the end of one after a hyphen, and not the name of a member. The file may be
+        /// cut behind it.
+        case string
+    }
+
     /// Whether the file contains the bytes; `false` if it does not exist.
-    ///
-    /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
     @export(interface)
     package static func contains(
-        _ bytes: [UInt8], in path: String, isWord: Bool = false
+        _ bytes: [UInt8], in path: String, as occurrence: Occurrence = .any
     ) throws(SystemError) -> Bool {
         var isFound = false
-        try forEachPlace(of: bytes, in: path, .read, isWord: isWord) { (_, _) in
+        try forEachPlace(of: bytes, in: path, .read, occurrence) { (_, _) in
             isFound = true
             return false
         }
@@ -21,15 +29,14 @@ extension Files {
     /// Overwrites every occurrence of the bytes with as many copies of `byte`, durably. Nothing else in the
     /// file moves: offsets into it stay valid, and other processes may append to it meanwhile.
     ///
-    /// - Parameter isWord: whether an occurrence counts only if no letter or digit is next to it.
     /// - Returns: the number of occurrences.
     @export(interface)
     package static func overwrite(
-        _ bytes: [UInt8], with byte: UInt8, in path: String, isWord: Bool = false
+        _ bytes: [UInt8], with byte: UInt8, in path: String, as occurrence: Occurrence = .any
     ) throws(SystemError) -> Int {
         var count = 0
         let other = [UInt8](repeating: byte, count: bytes.count)
-        let file = try forEachPlace(of: bytes, in: path, .overwrite, isWord: isWord) {
+        let file = try forEachPlace(of: bytes, in: path, .overwrite, occurrence) {
             (file, place) throws(SystemError) in
             try file.write(other, at: place)
             count += 1
@@ -43,7 +50,7 @@ extension Files {
     /// - Returns: the file, if it exists.
     @discardableResult
     private static func forEachPlace(
-        of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, isWord: Bool,
+        of bytes: [UInt8], in path: String, _ mode: FileDescriptor.Mode, _ occurrence: Occurrence,
         _ body: (FileDescriptor, Int) throws(SystemError) -> Bool
     ) throws(SystemError) -> FileDescriptor? {
         guard !bytes.isEmpty, let file = try open(path, mode) else { return nil }
@@ -52,23 +59,25 @@ extension Files {
         while true {
             // Step back by the overlap of two pieces: the bytes may begin with zeros, which a hole does not
             // show.
-            offset = max(offset, try file.nextData(from: offset) - bytes.count - 1)
+            offset = max(offset, try file.nextData(from: offset) - bytes.count - 2)
             let piece = try file.read(upTo: size, at: offset)
             let isLast = piece.count < size
-            // Pieces overlap by the bytes and their two neighbours.
-            for place in places(of: bytes, in: piece, isWord: isWord) {
-                guard place > 0 || offset == 0, isLast || place + bytes.count < piece.count
+            // Pieces overlap by the bytes, the neighbour before them and the two behind them.
+            for place in places(of: bytes, in: piece, occurrence) {
+                guard place > 0 || offset == 0, isLast || place + bytes.count + 1 < piece.count
                 else { continue }
                 guard try body(file, offset + place) else { return file }
             }
             if isLast { return file }
-            offset += piece.count - bytes.count - 1
+            offset += piece.count - bytes.count - 2
         }
     }
 }
 
 /// C: `memmem(3)`.
-private func places(of bytes: [UInt8], in piece: [UInt8], isWord: Bool) -> [Int] {
+private func places(
+    of bytes: [UInt8], in piece: [UInt8], _ occurrence: Files.Occurrence
+) -> [Int] {
     var found: [Int] = []
     piece.withUnsafeBufferPointer { piece in
         bytes.withUnsafeBufferPointer { bytes in
@@ -77,7 +86,13 @@ private func places(of bytes: [UInt8], in piece: [UInt8], isWord: Bool) -> [Int]
             while let next = memmem(start + place, piece.count - place, pattern, bytes.count) {
                 place = UnsafeRawPointer(next) - UnsafeRawPointer(start)
                 let end = place + bytes.count
-                if !isWord || isAlone(place..<end, in: piece) {
+                let counts =
+                    switch occurrence {
+                    case .any: true
+                    case .word: isAlone(place..<end, in: piece)
+                    case .string: isString(place..<end, in: piece)
+                    }
+                if counts {
                     found.append(place)
                     place = end
                 } else {
@@ -92,6 +107,17 @@ private func places(of bytes: [UInt8], in piece: [UInt8], isWord: Bool) -> [Int]
 private func isAlone(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
     (range.lowerBound == 0 || !isLetterOrDigit(piece[range.lowerBound - 1]))
         && (range.upperBound == piece.count || !isLetterOrDigit(piece[range.upperBound]))
+}
+
+private func isString(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
+    if range.lowerBound > 0 {
+        let before = piece[range.lowerBound - 1]
+        guard before == UInt8(ascii: "\"") || before == UInt8(ascii: "-") else { return false }
+    }
+    let end = range.upperBound
+    guard end < piece.count else { return true }
+    guard piece[end] == UInt8(ascii: "\"") else { return false }
+    return end + 1 == piece.count || piece[end + 1] != UInt8(ascii: ":")
 }
 
 private func isLetterOrDigit(_ byte: UInt8) -> Bool {

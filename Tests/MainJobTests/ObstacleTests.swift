@@ -43,6 +43,35 @@ import Unix
         #expect(try world.report(first)["counts"] == ["accepted": 1])
     }
 
+    @Test(
+        "one failed read of the provider token makes no new one, which APNs would refuse for 20 minutes",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: ["read,pread64:error=EIO", "openat:error=EACCES"], 1...3)
+    func providerToken(fault: String, call: Int) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try world.sent(["users": ["ann"], "title": "One"])
+        try world.run("deliver")
+        let name = try #require(
+            world.state.files().keys.first {
+                $0.hasPrefix("credentials/apns-") && $0.hasSuffix(".json")
+            })
+        let before = world.state.read(name)
+        try world.advance(seconds: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Two"])
+        let calls = fault.split(separator: ":")[0]
+        _ = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-f", "-qq", "-o", "/dev/null", "-P", "\(world.state.path)/\(name)", "-e",
+                "trace=\(calls)", "-e", "inject=\(fault):when=\(call)", "--",
+                "\(Programs.folder)/deliver",
+            ], entries: world.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        #expect(world.state.read(name) == before)
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
     private func messages(of world: World) throws -> [String] {
         let answer = try Answer(
             event: world.startBackend("health", world.message("GET", "/health")).end().stdout)

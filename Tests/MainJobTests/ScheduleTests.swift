@@ -114,6 +114,33 @@ import Turnstone
     }
 
     @Test(
+        "it waits for its moment, also if the clock was ahead of that when it was accepted",
+        arguments: [false, true])
+    func acceptedByAClockAhead(isTried: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let moment = world.now / 1000 + 1800
+        try world.advance(seconds: 3000)
+        let id = try world.sent([
+            "users": ["ann"], "title": "Later", "send_after": .integer(moment),
+        ])
+        if isTried {
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+            try world.run("deliver")
+        }
+        try world.advance(seconds: -3000)
+        try world.run("deliver")
+        try world.advance(seconds: 1799)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(try world.report(id)["state"] == "waiting")
+        // What was put off by that clock is tried again when its pause is over.
+        try world.advance(seconds: isTried ? 3600 : 61)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["accepted": 1])
+    }
+
+    @Test(
         "a message that was due by a clock that was ahead waits again once the clock is right",
         arguments: [false, true])
     func clockAhead(isHeld: Bool) throws {

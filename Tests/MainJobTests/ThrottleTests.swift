@@ -102,4 +102,32 @@ import Turnstone
         #expect(requests.last == 3)
         #expect(try world.report(id)["counts"] == ["accepted": 2])
     }
+
+    @Test(
+        "a refused push of a throttled message counts on no badge while the others are still to come"
+    )
+    func badge() throws {
+        let world = try World()
+        for user in 1...3 { try world.register(token(user), of: Int64(user)) }
+        try world.simulator.perform([
+            "do": "apns-fault", "status": 400, "reason": "PayloadEmpty", "token": .string(token(1)),
+        ])
+        _ = try world.sent([
+            "users": ["1", "2", "3"], "title": "T", "badge": "+1", "throttle_per_minute": 1,
+        ])
+        var runs = 0
+        while try world.simulator.pushes().allSatisfy({ $0["token"] != .string(token(1)) }) {
+            try world.advance(seconds: 61)
+            try world.run("deliver")
+            runs += 1
+            try #require(runs < 5)
+        }
+        #expect(try world.document(1)["badge"] ?? 0 == 0)
+        for _ in 0..<6 {
+            try world.advance(seconds: 61)
+            try world.run("deliver")
+        }
+        for user in 2...3 { #expect(try world.document(Int64(user))["badge"] == 1) }
+        #expect(try world.document(1)["badge"] ?? 0 == 0)
+    }
 }

@@ -1,0 +1,113 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+import Turnstone
+
+/// An erased user is nowhere, also where files are damaged or a disk fails; and others' files stay what they
+/// are.
+@Suite struct ErasedFromDamageTests {
+    private func begin(_ users: [String]) throws -> World {
+        let world = try World.withBackend()
+        for (number, user) in users.enumerated() {
+            try world.registerPhone(number + 1, of: user)
+        }
+        return world
+    }
+
+    /// Accepts a message, damages its file, and lets a drainer set it aside.
+    ///
+    /// - Returns: the file's name.
+    private func setAside(_ world: World, _ body: JSONObject, _ damage: String) throws -> String {
+        let id = try world.sent(body)
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        switch damage {
+        case "a line": try world.state.write("\(text){\"n\":\n", to: name)
+        case "a cut": try world.state.write(String(text.dropLast()), to: name)
+        case "newer":
+            try world.state.write(
+                text.replacing("\"version\":1", with: "\"version\":9"), to: name)
+        default: throw TestFailure(damage)
+        }
+        try world.run("deliver")
+        return try #require(world.state.files().keys.first { $0.contains("/failed/\(id)") })
+    }
+
+    @Test("what was set aside of the user's is removed", arguments: ["a line", "a cut", "newer"])
+    func own(damage: String) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let name = try setAside(world, ["users": ["zebra-4711"], "title": "Private"], damage)
+        try world.erase("zebra-4711")
+        #expect(world.state.read(name) == nil)
+        try expectGone("zebra-4711", token(1), from: world)
+    }
+
+    @Test("of what was set aside for several users, the user's devices are removed")
+    func shared() throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let name = try setAside(world, ["users": ["zebra-4711", "ben"], "title": "T"], "a line")
+        try world.erase("zebra-4711")
+        let text = String(decoding: world.state.read(name) ?? [], as: UTF8.self)
+        #expect(text.contains("ben") && text.contains(token(2)) && text.contains("{\"n\":\n"))
+        try expectGone("zebra-4711", token(1), from: world)
+    }
+
+    private func expectGone(_ user: String, _ token: String, from world: World) throws {
+        for (name, bytes) in world.state.files() {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!text.contains(user) && !text.contains(token), "\(name): \(text)")
+        }
+    }
+
+    @Test(
+        "another's damaged file stays as it is",
+        arguments: ["1", "a", "user", "version", "id", "device", "hello"])
+    func others(id: String) throws {
+        let world = try begin([id, "ben"])
+        let body: JSONObject = [
+            "users": ["ben"], "title": "hello 1 a e user id", "collapse_id": "a1",
+        ]
+        let name = try setAside(world, body, "a line")
+        let before = world.state.read(name)
+        let document = try #require(
+            world.state.files().keys.first { $0.hasPrefix("users/") && $0.contains("/ben.json") })
+        let copy = "\(document).corrupt-1"
+        try world.state.write(#require(world.state.read(document)), to: copy)
+        try world.erase(id)
+        #expect(world.state.read(name) == before)
+        #expect(world.state.read(copy) == world.state.read(document))
+    }
+
+    @Test(
+        "what a failing disk does not read is counted and named",
+        .enabled(if: SystemCalls.isPossible, "strace is not installed"),
+        arguments: [false, true], [false, true])
+    func unreadable(isPutOff: Bool, isShared: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        if isPutOff {
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        }
+        let users: JSONValue = isShared ? ["zebra-4711", "ben"] : ["zebra-4711"]
+        _ = try world.sent(["users": users, "title": "Private"])
+        if isPutOff { try world.run("deliver") }
+        let name = try #require(world.spooled().first { $0.hasSuffix(".jsonl") })
+        let event = world.message("DELETE", "/api/users/zebra-4711")
+        let ended = try Programs.start(
+            at: SystemCalls.tracer,
+            [
+                "-f", "-qq", "-o", "/dev/null", "-P", "\(world.state.path)/\(name)", "-e",
+                "trace=read", "-e", "inject=read:error=EIO", "--", "\(Programs.folder)/users",
+            ], input: JSON.text(event),
+            entries: world.environment.map { "\($0.key)=\($0.value)" }
+        ).end()
+        let answer = try Answer(event: ended.stdout)
+        #expect(answer.status == 200)
+        #expect(answer.json?.object?["erased"]?.object?["unreadable"] == 1, "\(answer.body)")
+        // From there, health examines it.
+        let named = String(decoding: world.state.read("set-aside.jsonl") ?? [], as: UTF8.self)
+        #expect(named.contains(name), "\(ended.stderr)")
+        try world.erase("zebra-4711")
+        try expectGone("zebra-4711", token(1), from: world)
+    }
+}
