@@ -20,16 +20,17 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     package typealias CheckingCopy = (_ key: Key, _ content: Content) throws(Failure) -> Content
 
     package init(
-        folder: String, durable: Bool = true, isCache: Bool = false, mayVanish: Bool = false,
-        isLocal: Bool = false, ownLocks: OwnLocks = .gone, recording: Recording? = nil,
+        folder: String, durable: Bool = true, isCache: Bool = false, isMissed: Bool = false,
+        mayVanish: Bool = false, isLocal: Bool = false, ownLocks: OwnLocks = .gone,
+        recording: Recording? = nil,
         checkingCopy: CheckingCopy? = nil
     ) {
         self.folder = folder
         self.recording = recording
         self.checkingCopy = checkingCopy
         options = ShelfOptions(
-            durable: durable, isCache: isCache, mayVanish: mayVanish, isLocal: isLocal,
-            ownLocks: ownLocks)
+            durable: durable, isCache: isCache, isMissed: isMissed, mayVanish: mayVanish,
+            isLocal: isLocal, ownLocks: ownLocks)
     }
 
     /// The document of a key, which may not exist.

@@ -133,9 +133,7 @@ package struct StoredDocument<Content: Document> {
     /// is a cache's file that cannot be read.
     private func bytes() throws(Failure) -> [UInt8]? {
         do throws(SystemError) {
-            return options.isCache
-                ? try patiently { () throws(SystemError) in try Files.contents(path) }
-                : try Files.contents(path)
+            return try patiently { () throws(SystemError) in try Files.contents(path) }
         } catch {
             // From open(2), the same number means that the file cannot be opened.
             if error.errno == .tooLarge, error.call == "read" { return [] }
@@ -144,12 +142,11 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Tries three times what concerns a cache's file. What it holds may be good, and be missed when it is
-    /// replaced: APNs takes a new provider token only every 20 minutes.
+    /// Tries again what fails for one file, where ``ShelfOptions/isMissed`` says so.
     private func patiently<Result>(
         _ work: () throws(SystemError) -> Result
     ) throws(SystemError) -> Result {
-        for _ in 0..<2 {
+        for _ in 0..<2 where options.isMissed {
             do throws(SystemError) { return try work() } catch {
                 guard error.errno.concernsOneFile else { throw error }
             }

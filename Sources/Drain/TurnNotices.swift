@@ -198,7 +198,8 @@ final class TurnNotices: RunPart {
     }
 
     /// Whether icons of a user's other devices show too few games, which the next cycle corrects: the notice did
-    /// not reach them, or they were registered since it was queued. What it may still reach is left to it.
+    /// not reach them, or they were registered since it was queued. Devices that it may still reach
+    /// are left out.
     private func leavesIcons(
         _ job: Job, of user: UserID, _ document: User
     ) throws(Failure) -> Bool {

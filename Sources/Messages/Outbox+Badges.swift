@@ -55,30 +55,29 @@ extension Outbox {
         record: MessageRecord? = nil
     ) throws(Failure) {
         guard case .add = change else { return }
-        var counted: Set<UserID> = []
-        try forEach(users) { (user) throws(Failure) in
-            if try hasCounted(message, user) { counted.insert(user) }
-        }
-        if areAll, counted.isEmpty { return }
-        var known = record
-        if known == nil { known = try state.messages.find(message) }
-        let start = known?.receiptsStart(at: now) ?? .beginning
-        func mayHaveTried(_ user: UserID) throws(Failure) -> Bool { try hasCounted(message, user) }
-        let unreached = try spools.usersUnreached(
-            by: message, from: start, among: counted, besides: areAll ? nil : mayHaveTried)
-        try forEach(unreached) { (user) throws(Failure) in
-            try takeBackBadge(change, by: message, of: user)
-        }
-    }
-
-    private func forEach(
-        _ users: Set<UserID>, _ body: (UserID) throws(Failure) -> Void
-    ) throws(Failure) {
         var failure: Failure?
-        for user in users {
-            do throws(Failure) { try body(user) } catch {
+        func attempt(_ work: () throws(Failure) -> Bool) -> Bool {
+            do throws(Failure) { return try work() } catch {
                 // A temporary failure wins: everything is retried.
                 if failure.map({ $0.disposition == .broken }) ?? true { failure = error }
+                return false
+            }
+        }
+        func hasCounted(_ user: UserID) -> Bool {
+            attempt { () throws(Failure) in try self.hasCounted(message, user) }
+        }
+        let counted = users.filter(hasCounted)
+        if !areAll || !counted.isEmpty {
+            var known = record
+            if known == nil { known = try state.messages.find(message) }
+            let start = known?.receiptsStart(at: now) ?? .beginning
+            let unreached = try spools.usersUnreached(
+                by: message, from: start, among: counted, besides: areAll ? nil : hasCounted)
+            for user in unreached {
+                _ = attempt { () throws(Failure) in
+                    try takeBackBadge(change, by: message, of: user)
+                    return true
+                }
             }
         }
         if let failure { throw failure }

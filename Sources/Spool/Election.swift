@@ -6,13 +6,13 @@ import Unix
 ///
 /// The lock file names the process that holds it and the time of that process's last sign of life. It also
 /// has the term: a number that is raised, durably, whenever somebody is elected although the last drainer has
-/// not said that it ended. Such a drainer may only be frozen, on another host of a shared file system that
+/// not said that it ended, and by ``raise()``. Such a drainer may only be frozen, on another host of a shared file system that
 /// has given its lock away. When it goes on, it finds a higher term, and writes and sends nothing more.
 package final class Election {
     private let file: FileDescriptor
     private let path: String
     package private(set) var term: Int64
-    /// Whether this election raised the term.
+    /// Whether the term was raised when this process was elected.
     let isRaised: Bool
     /// The last sign of life, by the clock that dates it and by this process's own.
     private var last: (at: Timestamp, moment: Instant)?

@@ -111,8 +111,8 @@ package struct Notification: Equatable, Sendable {
         return expires > latest ? expires : moment + life
     }
 
-    /// ``notBefore``, if it is later than the acceptance. Else the clock was ahead when the message was accepted, or
-    /// its sender wanted it at once.
+    /// ``notBefore``, if it is later than the acceptance. If it is not, the moment had passed then, by a clock that
+    /// may have been ahead.
     package var scheduled: Timestamp? { notBefore.flatMap { $0 > accepted ? $0 : nil } }
 
     /// A user's own moment is at most this long after the message's: a day, and two changes of the clock.

@@ -48,10 +48,8 @@ extension NotificationTrace {
         isFinished && endedCount == deliveries.count
     }
 
-    /// Whether a device has no outcome, and is in no file that can be read.
-    var isMissing: Bool {
-        !isComplete && (!isInSpool || deliveries.contains { $0.outcome == nil && !$0.isWaiting })
-    }
+    /// Whether more is to be found in receipts, or was: its end, or a device without an outcome that is in no file.
+    var isMissing: Bool { !isComplete && (!isInSpool || lacksDevices) }
 
     private mutating func add(_ line: JSONObject, of number: Int) {
         let hadEnded = deliveries[number].outcome != nil
@@ -81,17 +79,27 @@ extension NotificationTrace {
         }
     }
 
-    /// Adds a held part of which the receipts say nothing, because they are lost.
-    mutating func add(_ part: HeldMessage) {
-        guard let device = part.delivery.device,
-            !deliveries.contains(where: { $0.box == part.box?.name && $0.outcome == .held }),
-            let number = deliveries.firstIndex(where: { $0.outcome == nil && !$0.isWaiting })
-        else { return }
-        deliveries[number].device = device
-        deliveries[number].user = part.notification.user?.text
-        deliveries[number].outcome = .held
-        endedCount += 1
+    /// Adds held parts of which the receipts do not say that they were held, because they are lost.
+    mutating func add(_ parts: [HeldMessage]) {
+        var numbers = deliveries.indices.filter {
+            deliveries[$0].outcome == nil && !deliveries[$0].isWaiting
+        }[...]
+        for part in parts {
+            guard let device = part.delivery.device, let user = part.notification.user?.text else {
+                continue
+            }
+            let name = "\(device) \(user)"
+            guard heldPlaces[name] == nil, let number = numbers.popFirst() else { continue }
+            deliveries[number].device = device
+            deliveries[number].user = user
+            deliveries[number].outcome = .held
+            endedCount += 1
+            addHeld(number, name)
+        }
     }
+
+    /// Whether a device has no outcome, and is in no file that can be read.
+    var lacksDevices: Bool { deliveries.contains { $0.outcome == nil && !$0.isWaiting } }
 
     mutating func add(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }

@@ -190,6 +190,9 @@ extension Intake {
                 continue
             }
             if let user = file.user(of: delivery) { users.insert(user) }
+            for alternate in try file.alternates(to: delivery) {
+                if let user = alternate.user { users.insert(user) }
+            }
             log.append(Attempt(at: now, pushID: nil, outcome: .cancelled), of: delivery, in: file)
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }

@@ -12,7 +12,7 @@ extension Spool {
         package fileprivate(set) var pushes = 0
         /// Lines of receipts that named the user.
         package fileprivate(set) var receipts = 0
-        /// Damaged files that named the user.
+        /// Damaged files that were the user's, and places in others.
         package fileprivate(set) var damaged = 0
         /// Files and folders that could not be read and may name the user.
         package fileprivate(set) var unreadable = 0
@@ -180,7 +180,7 @@ extension Spool {
         // Also files that were set aside, which have a longer name.
         let rest = ".\(queue.text)."
         return try overwrite(
-            member, as: .any, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder, &unreadable
+            member, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder, &unreadable
         ) { name in
             let day = firstDigits(10, of: name)
             return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
@@ -228,51 +228,74 @@ extension Spool {
         return now - Timestamp(seconds: seconds) > .minutes(1)
     }
 
-    /// Erases the user from damaged files. A file whose first line names the user is the user's alone, and goes;
-    /// of others', the lines of the user's devices go.
+    /// Erases the user from damaged files. One that is for the user alone is removed; from the others, the lines of
+    /// the user's devices are.
     ///
-    /// - Returns: in how many places the user was named.
+    /// - Returns: how many files and lines were the user's.
     private func eraseFailed(
         _ user: UserID, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
         let folder = "\(folder)/failed"
-        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text))
         var count = 0
         for name in try unreadable.names(in: folder) {
-            let path = "\(folder)/\(name)"
             try unreadable.attempt { () throws(SystemError) in
-                guard try Files.contains(member, in: path),
-                    let bytes = try Files.contents(path, limit: 1 << 28)
-                else { return 0 }
-                let lines = bytes.split(
-                    separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-                let kept = lines.filter { !occurs(member, in: $0) }
-                if let first = lines.first, occurs(member, in: first) {
-                    try Files.erase(path)
-                } else {
-                    try Files.replace(
-                        path, with: Array(kept.joined(separator: [UInt8(ascii: "\n")])))
-                }
-                return lines.count - kept.count
+                try eraseDamaged(user, in: "\(folder)/\(name)")
             } then: {
                 count += $0
             }
         }
-        // Of what is left, cut or written by a newer version, only the name is known.
-        return try count
-            + overwrite(
-                Array(user.text.utf8), as: .string, with: UInt8(ascii: "-"), in: folder, &unreadable
-            )
+        return count
+    }
+
+    private func eraseDamaged(_ user: UserID, in path: String) throws(SystemError) -> Int {
+        let name = Array(user.text.utf8)
+        guard try Files.contains(name, in: path) else { return 0 }
+        let bytes: [UInt8]?
+        do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
+            guard error.errno == .tooLarge else { throw error }
+            bytes = nil
+        }
+        // Where the file does not say whose it is, only the name can be erased.
+        guard let bytes, let first = members(of: bytes.prefix { $0 != UInt8(ascii: "\n") }) else {
+            return try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
+        }
+        if first["user"]?.string == user.text {
+            try Files.erase(path)
+            return 1
+        }
+        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text))
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let devices = lines.dropFirst().filter { (line) in
+            let isUsers = members(of: line).map { $0["user"]?.string == user.text }
+            return !(isUsers ?? occurs(member, in: line))
+        }
+        let count = lines.count - 1 - devices.count
+        guard count > 0 else { return 0 }
+        var text = Array(lines[0])
+        var written: Set<Int> = []
+        for device in devices {
+            text.append(UInt8(ascii: "\n"))
+            var delivery = members(of: device).flatMap(Delivery.init)
+            let before = delivery
+            delivery?.standForDevice(among: &written)
+            if let delivery, delivery != before {
+                text += line(delivery.members).dropLast()
+            } else {
+                text += device
+            }
+        }
+        try Files.replace(path, with: text)
+        return count
     }
 
     private func overwrite(
-        _ bytes: [UInt8], as occurrence: Files.Occurrence, with byte: UInt8, in folder: String,
-        _ unreadable: inout Skipped, where isIncluded: (String) -> Bool = { _ in true }
+        _ bytes: [UInt8], with byte: UInt8, in folder: String, _ unreadable: inout Skipped,
+        where isIncluded: (String) -> Bool = { _ in true }
     ) throws(Failure) -> Int {
         var count = 0
         for name in try unreadable.names(in: folder) where isIncluded(name) {
             try unreadable.attempt { () throws(SystemError) in
-                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)", as: occurrence)
+                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)")
             } then: { (found) in
                 count += found
             }

@@ -45,7 +45,7 @@ extension Spools {
             held.leave(held.missing.subtracting(before))
         }
         if trace.isMissing {
-            for spool in try all() { try spool.heldParts(of: id).forEach { trace.add($0) } }
+            for spool in try all() { trace.add(try spool.heldParts(of: id)) }
             held.leave(try whereabouts(of: id, trace).released)
         }
         if !trace.isComplete, !trace.isInSpool {
@@ -54,7 +54,7 @@ extension Spools {
         }
         trace.didRelease(held.released)
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
-        let lacksReceipts = trace.isUnread && (trace.isMissing || !held.missing.isEmpty)
+        let lacksReceipts = trace.isUnread && (trace.lacksDevices || !held.missing.isEmpty)
         trace.lacksReceipts = lacksReceipts
         if lacksReceipts || trace.isDamaged { trace.settleAsDamaged(heldIn: held.missing) }
         // What still waits can be sent, and cancelled.

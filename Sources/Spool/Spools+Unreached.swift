@@ -8,13 +8,13 @@ extension Spools {
     ///
     /// - Parameters:
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
-    ///   - users: users in question.
-    ///   - mayHaveTried: where the receipts name the other users in question: whether a push to a user may have
-    ///     been prepared by a drainer that was killed before it could write that. `nil` if there are no others.
+    ///   - users: users of whom to tell.
+    ///   - mayHaveTried: whether a drainer may have prepared a push to a user, and have been killed before it wrote
+    ///     that. The receipts say of which other users to tell. `nil` if there are no others.
     @export(interface)
     package func usersUnreached(
         by id: String, from start: ReceiptsStart, among users: Set<UserID>,
-        besides mayHaveTried: ((UserID) throws(Failure) -> Bool)?
+        besides mayHaveTried: ((UserID) -> Bool)?
     ) throws(Failure) -> Set<UserID> {
         _ = try completeJoint(id)
         let spools = try all()
@@ -48,16 +48,16 @@ extension Spools {
     /// The users to whose devices a message was sent, or was about to be, without being accepted.
     private func usersTried(
         by id: String, from start: ReceiptsStart,
-        _ mayHaveTried: (UserID) throws(Failure) -> Bool
+        _ mayHaveTried: (UserID) -> Bool
     ) throws(Failure) -> Set<UserID> {
         var users: Set<UserID> = []
+        var asked: Set<UserID> = []
         for spool in try all() {
             let start = start[spool.queue]
             // Only a drainer that was killed leaves no line about what it was about to send.
             let wasKilled = try spool.sign().map { $0.term > start.volume.term } ?? true
             // A line about a push that was not sent after all does not name the user. A later one does.
             var notSent: Set<Int64> = []
-            var failure: Failure?
             try ReceiptLog(of: spool).forEachLine(of: id, from: start) { (line) in
                 let number = line["n"]?.integer
                 if line["not_sent"] != nil, let number { notSent.insert(number) }
@@ -68,14 +68,14 @@ extension Spools {
                     || number.map({ notSent.contains($0) }) ?? false
                 {
                     users.insert(user)
-                } else if wasKilled, line["outcome"] != nil {
-                    do throws(Failure) {
-                        if try mayHaveTried(user) { users.insert(user) }
-                    } catch { failure = error }
+                } else if wasKilled, let outcome = line["outcome"]?.string,
+                    outcome != Outcome.held.rawValue, asked.insert(user).inserted,
+                    mayHaveTried(user)
+                {
+                    users.insert(user)
                 }
-                return failure != nil
+                return false
             }
-            if let failure { throw failure }
         }
         return users
     }

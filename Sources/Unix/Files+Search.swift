@@ -8,8 +8,7 @@ extension Files {
         case any
         /// No letter or digit is next to it.
         case word
-        /// It is a JSON string, or the end of one after a hyphen, and not the name of a member. The file may be
-        /// cut behind it.
+        /// It is a JSON string, and not the name of a member. The file may be cut behind it.
         case string
     }
 
@@ -111,8 +110,7 @@ private func isAlone(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) 
 
 private func isString(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
     if range.lowerBound > 0 {
-        let before = piece[range.lowerBound - 1]
-        guard before == UInt8(ascii: "\"") || before == UInt8(ascii: "-") else { return false }
+        guard piece[range.lowerBound - 1] == UInt8(ascii: "\"") else { return false }
     }
     let end = range.upperBound
     guard end < piece.count else { return true }

@@ -53,6 +53,22 @@ import Turnstone
         try expectGone("zebra-4711", token(1), from: world)
     }
 
+    @Test("a phone of two of its users is still the other's, once the file is repaired")
+    func sharedPhone() throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        let name = try setAside(world, ["users": ["1", "2"], "title": "T"], "a line")
+        try world.erase("1")
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        try world.state.remove(name)
+        let file = try #require(name.split(separator: "/").last)
+        try world.state.write(
+            text.replacing("{\"n\":\n", with: ""), to: "spool/apns/ready/normal/\(file)")
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
     private func expectGone(_ user: String, _ token: String, from world: World) throws {
         for (name, bytes) in world.state.files() {
             let text = String(decoding: bytes, as: UTF8.self)
@@ -62,11 +78,12 @@ import Turnstone
 
     @Test(
         "another's damaged file stays as it is",
-        arguments: ["1", "a", "user", "version", "id", "device", "hello"])
+        arguments: ["1", "a", "user", "version", "id", "device", "hello", "4711"])
     func others(id: String) throws {
-        let world = try begin([id, "ben"])
+        let world = try begin([id, "ben", "team-1"])
         let body: JSONObject = [
-            "users": ["ben"], "title": "hello 1 a e user id", "collapse_id": "a1",
+            "users": ["ben", "team-1"], "title": "hello 1 a e user id", "collapse_id": "a1",
+            "data": ["user": "4711"],
         ]
         let name = try setAside(world, body, "a line")
         let before = world.state.read(name)

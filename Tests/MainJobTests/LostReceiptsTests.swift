@@ -75,4 +75,41 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 2)
         #expect(try world.report(id)["counts"] == ["accepted": 2])
     }
+
+    @Test(
+        "its devices are named once, also if its release was tried since", arguments: Loss.allCases)
+    func triedSince(loss: Loss) throws {
+        let (world, id) = try held(isReleased: false, loss)
+        try world.simulator.perform(["do": "apns-fault", "status": 429, "count": 2])
+        try mute(world, minutes: nil)
+        try world.advance(seconds: 3600)
+        try world.run("deliver")
+        let report = try world.report(id)
+        #expect(report["devices"]?.array?.count == 2, "\(report)")
+        for _ in 0..<3 {
+            try world.run("deliver")
+            try world.advance(seconds: 3600)
+        }
+        #expect(try world.report(id)["counts"] == ["accepted": 2])
+    }
+
+    @Test("if its receipts were set aside, it is no less there", arguments: ["GET", "DELETE"])
+    func setAside(method: String) throws {
+        let (world, id) = try held(isReleased: false, .emptied)
+        let name = try #require(
+            world.state.files().keys.first { $0.hasPrefix("receipts/") && $0.hasSuffix("jsonl") })
+        let path = "\(world.state.path)/\(name)"
+        try #require(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+        try world.give("ben", devices: 3...3)
+        _ = try world.sent(["users": ["ben"], "title": "Found"])
+        try world.run("deliver")
+        if method == "GET" {
+            #expect(try world.report(id)["state"] == "waiting")
+            #expect(try world.report(id)["counts"] == ["held": 2])
+        } else {
+            let answer = try world.callOff(id)
+            #expect([200, 202].contains(answer.status), "\(answer.body)")
+            #expect(try world.report(id)["counts"] == ["cancelled": 2])
+        }
+    }
 }
