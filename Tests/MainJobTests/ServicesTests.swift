@@ -143,7 +143,13 @@ import Turnstone
         try world.move()
         try world.cycle()
         #expect(try world.accepted() == ["apns": 0, "fcm": 0, "web": 1])
-        #expect(try world.document(1)["unreached"] == nil)
+        // On a busy machine, a push service may answer so late that its part is put off.
+        for _ in 0..<3 where world.spooled().contains(where: { $0.contains("/waiting/") }) {
+            try world.advance(seconds: 1800)
+            try world.run("deliver")
+        }
+        let unreached = try world.document(1)["unreached"]
+        #expect(unreached == nil, "\(world.spooled())")
         try world.simulator.perform(["do": "clear"])
         try world.advance(seconds: 3600)
         try world.cycle()
