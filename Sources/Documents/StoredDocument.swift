@@ -340,7 +340,7 @@ package struct StoredDocument<Content: Document> {
             cause: FailureCause.busy)
     }
 
-    /// Removes a FIFO, a folder or another account's file that is in place of a cache's document or of its own
+    /// Removes a FIFO, a folder, a broken link or another account's file that is in place of a cache's document or of its own
     /// lock.
     private func clear() {
         removeIfUnusable(path)
@@ -358,7 +358,8 @@ package struct StoredDocument<Content: Document> {
                 try FileDescriptor.open(path, .overwrite)
             }
         } catch {
-            guard error.errno.isFileSpecific, !Files.remove(path) else { return }
+            let isBrokenLink = error.errno == .noEntry && Files.target(ofLink: path) != nil
+            guard error.errno.isFileSpecific || isBrokenLink, !Files.remove(path) else { return }
             _ = Files.removeAll(path)
         }
     }

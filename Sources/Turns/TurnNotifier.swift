@@ -65,6 +65,9 @@ package struct TurnNotifier {
             var judged = user
             let judgement = judged.judge(found, of: player, includingLive: settings.includingLive)
             guard user.isWatched(with: state.services) else {
+                // A game that does not wait now is new when it waits again, also for the next device. Of an erased
+                // player nothing is written.
+                if !user.ledger.entries.isEmpty, try !isOutdated() { user.ledger = judged.ledger }
                 try unwatch()
                 return LookResult(judgement: judgement, isWatched: false)
             }

@@ -72,6 +72,25 @@ import Unix
         #expect(try world.report(id)["counts"] == ["accepted": 1])
     }
 
+    @Test("a link to nowhere in the place of a shared token or of its lock is replaced")
+    func brokenLink() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        _ = try world.sent(["users": ["ann"], "title": "One"])
+        try world.run("deliver")
+        let names = world.state.files().keys.filter { $0.hasPrefix("credentials/apns-") }
+        #expect(names.count == 2)
+        for name in names.sorted() {
+            let path = "\(world.state.path)/\(name)"
+            try #require(unlink(path) == 0 && symlink("/nowhere/at/all", path) == 0)
+            // APNs takes another new token by then.
+            try world.advance(seconds: 1500)
+            let id = try world.sent(["users": ["ann"], "title": "Two"])
+            try world.run("deliver")
+            #expect(try world.report(id)["counts"] == ["accepted": 1], "\(name)")
+        }
+    }
+
     private func messages(of world: World) throws -> [String] {
         let answer = try Answer(
             event: world.startBackend("health", world.message("GET", "/health")).end().stdout)

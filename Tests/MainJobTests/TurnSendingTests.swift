@@ -283,6 +283,21 @@ import Turnstone
         #expect(try bodies(world).count == 2)
     }
 
+    @Test("so is one that was seen to be gone while the player had no device, to the next one")
+    func undoWithoutADevice() throws {
+        let world = try world(games: 1)
+        try world.move(1)
+        try world.cycle()
+        #expect(try bodies(world).count == 1)
+        try world.change("1") { $0.devices = [] }
+        try world.simulator.perform(["do": "undo", "game": 1])
+        try world.cycle()
+        try world.move(1)
+        try world.register(token(3), of: 1)
+        try world.cycle()
+        #expect(try bodies(world).count == 2)
+    }
+
     @Test("turns that came in quiet hours which began meanwhile are sent after them")
     func quiet() throws {
         let world = try world()
