@@ -340,8 +340,8 @@ package struct StoredDocument<Content: Document> {
             cause: FailureCause.busy)
     }
 
-    /// Removes a FIFO, a folder, a broken link or another account's file that is in place of a cache's document or of its own
-    /// lock.
+    /// Removes a FIFO, a folder, a broken link or another account's file that is in place of a cache's document
+    /// or of its own lock.
     private func clear() {
         removeIfUnusable(path)
         clearLock()

@@ -197,9 +197,9 @@ final class TurnNotices: RunPart {
         }
     }
 
-    /// Whether icons of a user's other devices show too few games, which the next cycle corrects: the notice did
-    /// not reach them, or they were registered since it was queued. Devices that it may still reach
-    /// are left out.
+    /// Whether icons of a user's other devices show too few games, which the next cycle corrects: the notice
+    /// did not reach them, or they were registered since it was queued. Devices that it may still reach are
+    /// left out.
     private func leavesIcons(
         _ job: Job, of user: UserID, _ document: User
     ) throws(Failure) -> Bool {

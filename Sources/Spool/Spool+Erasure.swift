@@ -248,7 +248,8 @@ extension Spool {
     }
 
     private func eraseDamaged(_ user: UserID, in path: String) throws(SystemError) -> Int {
-        let name = Array(user.text.utf8)
+        let quoted = quotedText(user.text)
+        let name = Array(quoted.dropFirst().dropLast())
         guard try Files.contains(name, in: path) else { return 0 }
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
@@ -263,7 +264,7 @@ extension Spool {
             try Files.erase(path)
             return 1
         }
-        let member = Array("\"user\":".utf8) + JSON.text(.string(user.text))
+        let member = Array("\"user\":".utf8) + quoted
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let devices = lines.dropFirst().filter { (line) in
             let isUsers = members(of: line).map { $0["user"]?.string == user.text }

@@ -15,6 +15,15 @@ extension World {
         } ?? []
     }
 
+    /// What `health` says of each problem, and what to do.
+    func problemMessages() throws -> [String] {
+        let answer = try Answer(
+            event: startBackend("health", message("GET", "/health")).end().stdout)
+        return answer.json?.object?["problems"]?.array?.compactMap {
+            ($0.object?["message"]?.string ?? "") + " " + ($0.object?["action"]?.string ?? "")
+        } ?? []
+    }
+
     static let serverKey = "the key that the backend sends us"
 
     func message(_ method: String, _ path: String, _ body: JSONObject? = nil, key: String? = nil)

@@ -43,6 +43,15 @@ import Turnstone
         try expectGone("zebra-4711", token(1), from: world)
     }
 
+    @Test("also if the user's id is written with escapes")
+    func escaped() throws {
+        let user = #"ze"bra\4711"#
+        let world = try begin([user, "ben"])
+        let name = try setAside(world, ["users": [.string(user)], "title": "Private"], "a line")
+        try world.erase(user.replacing("\"", with: "%22").replacing("\\", with: "%5C"))
+        #expect(world.state.read(name) == nil)
+    }
+
     @Test("of what was set aside for several users, the user's devices are removed")
     func shared() throws {
         let world = try begin(["zebra-4711", "ben"])

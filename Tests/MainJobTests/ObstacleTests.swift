@@ -33,7 +33,7 @@ import Unix
             // Set aside, it is missing as before.
             #expect(try world.report(first)["counts"] == ["damaged": 1])
         }
-        #expect(try messages(of: world).contains { $0.contains("\(name).unreadable-") })
+        #expect(try world.problemMessages().contains { $0.contains("\(name).unreadable-") })
         // Put back as FORMAT.md says, it counts again.
         let copy = try #require(
             FileManager.default.contentsOfDirectory(atPath: "\(world.state.path)/receipts")
@@ -91,14 +91,6 @@ import Unix
         }
     }
 
-    private func messages(of world: World) throws -> [String] {
-        let answer = try Answer(
-            event: world.startBackend("health", world.message("GET", "/health")).end().stdout)
-        return answer.json?.object?["problems"]?.array?.compactMap {
-            ($0.object?["message"]?.string ?? "") + " " + ($0.object?["action"]?.string ?? "")
-        } ?? []
-    }
-
     private func deliver(_ world: World, minutes: Int) throws {
         for _ in 0..<minutes {
             _ = try world.start("deliver").end()
@@ -128,12 +120,12 @@ import Unix
         if isProven {
             _ = try world.sent(users)
             try deliver(world, minutes: 1)
-            #expect(try messages(of: world) == [])
+            #expect(try world.problemMessages() == [])
         }
         try world.simulator.perform(of.fault)
         _ = try world.sent(users)
         try deliver(world, minutes: 7)
-        let found = try messages(of: world)
+        let found = try world.problemMessages()
         #expect(found.count == 1, "\(found)")
         let words = of.isPutOff ? "has answered no push" : "has accepted no push"
         #expect(found.first?.contains(words) == true, "\(found)")
@@ -141,7 +133,7 @@ import Unix
         _ = try world.sent(users)
         try world.advance(seconds: 1800)
         try deliver(world, minutes: 2)
-        #expect(try messages(of: world) == [])
+        #expect(try world.problemMessages() == [])
     }
 
     @Test(
@@ -157,12 +149,12 @@ import Unix
         try world.simulator.perform(fault)
         _ = try world.sent(["users": ["1"], "title": "Lunch"])
         try deliver(world, minutes: 12)
-        let found = try messages(of: world)
+        let found = try world.problemMessages()
         #expect(found.count == 1 && found[0].contains("has answered no push"), "\(found)")
         try world.simulator.perform(["do": "clear"])
         try world.advance(seconds: 1800)
         try deliver(world, minutes: 2)
-        #expect(try messages(of: world) == [])
+        #expect(try world.problemMessages() == [])
     }
 
     @Test(
@@ -180,7 +172,7 @@ import Unix
         let name = SharedLock.file(of: document)
         let file = try SharedLock.open(of: document, in: world.state)
         #expect(try file.tryLock())
-        #expect(try messages(of: world) == [])
+        #expect(try world.problemMessages() == [])
         if isMetByDrainer {
             _ = try world.start("deliver").end()
         } else {
@@ -190,11 +182,11 @@ import Unix
                 "register", "POST", "/register", by: user, world.registration(token(1), of: user))
             #expect(answer.status == 503)
         }
-        let found = try messages(of: world)
+        let found = try world.problemMessages()
         #expect(found.count == 1 && found[0].contains("\(name) (busy)"), "\(found)")
         #expect(found.first?.contains("lslocks") == true, "\(found)")
         file.unlock()
-        #expect(try messages(of: world) == [])
+        #expect(try world.problemMessages() == [])
     }
 
     /// The token of an iOS or web app of the same Firebase project, whose key Google lacks.
@@ -271,7 +263,7 @@ import Unix
         let id = try world.sent(["users": ["1"], "title": "Lunch"])
         try deliver(world, minutes: 7)
         #expect(try world.report(id)["counts"] == ["accepted": 2, "waiting": 1])
-        #expect(try messages(of: world).contains { $0.contains("is not in WEBPUSH_HOSTS") })
+        #expect(try world.problemMessages().contains { $0.contains("is not in WEBPUSH_HOSTS") })
         world.variables["WEBPUSH_HOSTS"] = nil
         world.variables["WEBPUSH_PRIVATE_HOSTS"] = nil
         try deliver(world, minutes: 2)
@@ -401,7 +393,7 @@ import Unix
         let ended = try world.start("deliver").end()
         #expect(ended.exitCode == 111)
         #expect(ended.stderr.contains("no access token for FCM from 127.0.0.1"), "\(ended.stderr)")
-        let said = try messages(of: world).joined()
+        let said = try world.problemMessages().joined()
         #expect(said.contains("invalid_grant") && said.contains("FCM_SERVICE_ACCOUNT"), "\(said)")
         #expect(!said.contains("no connection"), "\(said)")
     }
