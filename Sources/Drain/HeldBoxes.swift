@@ -186,10 +186,9 @@ final class HeldBoxes: RunPart {
             return
         }
         for file in contents.damaged { log.failure(file.failure) }
-        let damaged = contents.damaged.map(\.path)
         let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
-            for path in damaged { try spool.setAside(idOf(path), path, now: now) }
+            try setAside(contents, of: release, heldIn: box)
             return try spool.forgetRelease(release)
         }
         var expires = expiration(of: messages, heldUntil: min(end ?? now, now))
@@ -200,8 +199,36 @@ final class HeldBoxes: RunPart {
             id: release, user: user, accepted: now, expires: expires,
             push: newest.notification.push)
         notification.cargo = .release
-        notification.messageIDs = messages.map { $0.id } + damaged.map(idOf)
+        notification.messageIDs = messages.map { $0.id } + contents.damaged.map { $0.id }
         try run.spools.accept(notification, to: [newest.delivery])
+    }
+
+    /// Sets the messages of a release aside, of which none can be read.
+    private func setAside(
+        _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
+    ) throws(Failure) {
+        for (id, path, failure) in contents.damaged {
+            run.summary.count(.damaged)
+            intake.log.append(
+                damaged: id, heldFor: device(ofMessageAt: path, heldIn: box), in: release,
+                reason: failure.cause, at: now)
+        }
+        try intake.log.commit()
+        for (id, path, _) in contents.damaged { try spool.setAside(id, path, now: now) }
+    }
+
+    /// The device for which a message was held that cannot be read; `nil` if its user or its device is not known
+    /// any more.
+    private func device(ofMessageAt path: String, heldIn box: String) -> UserDevice? {
+        do throws(Failure) {
+            guard let user = try spool.userOfHeldMessage(at: path) else { return nil }
+            for device in try documents.user(state.present(user)).devices {
+                for id in device.ids where HeldBox(of: user, id).name == box {
+                    return UserDevice(user, id)
+                }
+            }
+        } catch {}  // the message's report tells of it all the same
+        return nil
     }
 
     /// When the last of the messages expires.
@@ -231,10 +258,6 @@ final class HeldBoxes: RunPart {
             }
         }
         return nil
-    }
-
-    private func idOf(_ path: String) -> String {
-        String(decoding: Array(Files.name(of: path).utf8.prefix(36)), as: UTF8.self)
     }
 
     /// Moves messages that an earlier version held in the user's document into boxes.

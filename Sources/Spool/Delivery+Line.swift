@@ -47,6 +47,7 @@ extension Delivery {
             stamp = number
         }
         if line.take(#","proven":true"#) { isProven = true }
+        _ = line.take(#","last":true"#)
         guard line.take("}"), line.isAtEnd else { return nil }
     }
 }

@@ -246,7 +246,7 @@ package final class Intake {
         members["reached"] = file.isReached ? true : nil
         members["outcomes"] = file.outcomes
         try spool.write(path) { (writer) throws(Failure) in
-            try writer.append(members)
+            try writer.begin(members)
             while var device = try whole.nextOfAll() {
                 if let kind = whole.progress.kind(of: device.number) {
                     device.failures = device.failures(after: kind)

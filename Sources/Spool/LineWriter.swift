@@ -1,26 +1,35 @@
 import Turnstone
 import Unix
 
-/// Writes lines to a file, many with one system call.
+/// Writes lines to a file, many with one system call. The last line of a notification's file says that it is the
+/// last.
 struct LineWriter {
     private let file: FileDescriptor
     private var bytes: [UInt8] = []
+    private var isOfNotification = false
 
     init(_ file: FileDescriptor) {
         self.file = file
     }
 
+    /// Appends the first line of a notification's file.
+    mutating func begin(_ members: JSONObject) throws(Failure) {
+        isOfNotification = true
+        try append(LastLine.announced(in: members))
+    }
+
     /// - Throws: too large if the line is longer than ``LineReader/longest``.
     mutating func append(_ members: JSONObject) throws(Failure) {
         let line = line(members)
-        guard line.count <= LineReader.longest else {
+        guard line.count + LastLine.mark.count <= LineReader.longest else {
             throw .refused(
                 .tooLarge,
-                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest)"
+                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest - LastLine.mark.count)"
             )
         }
+        // The line before this one is not the last.
+        if bytes.count > 65_536 { try write() }
         bytes += line
-        if bytes.count > 65_536 { try flush() }
     }
 
     /// Appends a device with the next number. An alternate has its number already.
@@ -32,8 +41,47 @@ struct LineWriter {
         try append(device.members)
     }
 
-    mutating func flush() throws(Failure) {
+    /// Writes all that is left, after which nothing may be appended.
+    mutating func finish() throws(Failure) {
+        if isOfNotification {
+            bytes.removeLast()
+            LastLine.mark(&bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        try write()
+    }
+
+    private mutating func write() throws(Failure) {
         try systemCalls(file.write(bytes))
         bytes.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The mark of a file's last line. Without it, nobody could see that a file was cut where a line ends.
+enum LastLine {
+    /// The line's last member and its end.
+    static let mark = Array(#","last":true}"#.utf8)
+
+    /// Makes a first line say that its file's last line has the mark. Earlier versions wrote none.
+    static func announced(in members: JSONObject) -> JSONObject {
+        var members = members
+        members["has_last"] = true
+        return members
+    }
+
+    static func isAnnounced(in members: JSONObject) -> Bool { members["has_last"]?.bool ?? false }
+
+    /// - Parameter line: without its end.
+    static func isMarked(_ line: ArraySlice<UInt8>) -> Bool {
+        line.suffix(mark.count).elementsEqual(mark)
+    }
+
+    /// Marks the last of some lines, unless it is not an object.
+    ///
+    /// - Parameter lines: without the end of the last one.
+    static func mark(_ lines: inout [UInt8]) {
+        guard lines.last == UInt8(ascii: "}") else { return }
+        lines.removeLast()
+        lines += mark
     }
 }

@@ -21,6 +21,8 @@ package struct NotificationTrace {
     package internal(set) var isCancelled = false
     /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
+    /// Whether a file of it could not be read once, whatever became of others.
+    var wasDamaged = false
     /// Whether receipts that cannot be read may tell of devices that are missing here.
     package internal(set) var lacksReceipts = false
     /// Whether there are receipts that cannot be read, which may say what is missing here.
@@ -113,6 +115,7 @@ extension NotificationTrace {
         if line["finished_at"] != nil { isFinished = true }
         // If the file was repaired and put back, more lines follow the one about the damage.
         let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
+        if isOfDamage { wasDamaged = true }
         if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
         if line["in"] != nil { return addReleased(line) }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),

@@ -40,7 +40,7 @@ final class PartWriter {
         if let series = notification.series {
             try spool.mark(notification.id, in: series, acceptedAt: notification.accepted)
         }
-        try writer?.flush()
+        try writer?.finish()
     }
 
     func synchronize() throws(Failure) { try systemCalls(file?.synchronize()) }
@@ -62,7 +62,7 @@ final class PartWriter {
         self.path = path
         self.file = file
         var writer = LineWriter(file)
-        try writer.append(notification.members)
+        try writer.begin(notification.members)
         for delivery in first { try writer.append(delivery.members) }
         first = []
         self.writer = writer

@@ -218,7 +218,7 @@ final class QueueMove {
             let path = "\(spool.folder)/\(place)/\(id).jsonl"
             let file = try spool.openTemporary(for: path)
             var lines = LineWriter(file)
-            try lines.append(members)
+            try lines.begin(members)
             // Once among all parts: they are counts.
             members["outcomes"] = nil
             writers.append((spool, path, file, lines))
@@ -233,7 +233,7 @@ final class QueueMove {
         if writers.isEmpty { _ = try writer(number(of: notification)) }
         let written = written(parts.map { $0.file })
         for index in writers.indices {
-            try writers[index].lines.flush()
+            try writers[index].lines.finish()
             let file = writers[index].file
             // A file system may set another time with what it writes late.
             date(file, written)

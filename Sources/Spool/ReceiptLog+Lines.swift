@@ -148,6 +148,27 @@ extension ReceiptLog {
         append(line.end())
     }
 
+    /// Records that a held message could not be read.
+    ///
+    /// - Parameters:
+    ///   - device: the device for which it was held; `nil` if that is not known.
+    ///   - release: the id of the release that was to bring it.
+    package func append(
+        damaged id: String, heldFor device: UserDevice?, in release: String, reason: String,
+        at now: Timestamp
+    ) {
+        flushSending()
+        var line = LineBuilder()
+        line.add("id", text: id)
+        line.add("in", text: release)
+        if let user = device?.user { line.add("user", text: user.text) }
+        if let device { line.add("device_id", text: device.device) }
+        line.add("at", Int(now.milliseconds))
+        line.add("reason", text: reason)
+        line.add("outcome", plain: Outcome.damaged.rawValue)
+        append(line.end())
+    }
+
     /// Records that every device has its outcome.
     func append(finished file: SpoolFile, at now: Timestamp) {
         var line = begin(file)

@@ -85,7 +85,10 @@ extension ReceiptLog {
 
     private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
         guard let members = members(of: line), let id = members["id"]?.string else { return nil }
-        if members["outcome"]?.string == Outcome.damaged.rawValue { return (id, .damaged) }
+        if members["outcome"]?.string == Outcome.damaged.rawValue {
+            // A held message's file is another one.
+            return members["in"] == nil ? (id, .damaged) : nil
+        }
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
             if members["not_sent"] != nil { return (id, .notSent(number: number)) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)

@@ -210,14 +210,16 @@ extension Spool {
                 try Files.erase(path)
                 return
             }
-            var text = Array(first) + [UInt8(ascii: "\n")]
+            var text = Array(first)
             var written: Set<Int> = []
             for device in kept.dropFirst() {
                 guard var delivery = members(of: device).flatMap(Delivery.init) else { continue }
                 delivery.standForDevice(among: &written)
-                text += line(delivery.members)
+                text.append(UInt8(ascii: "\n"))
+                text += line(delivery.members).dropLast()
             }
-            try Files.replace(path, with: text)
+            if lines.last.map(LastLine.isMarked) ?? false { LastLine.mark(&text) }
+            try Files.replace(path, with: text + [UInt8(ascii: "\n")])
         }
     }
 
@@ -266,25 +268,28 @@ extension Spool {
         }
         let member = Array("\"user\":".utf8) + quoted
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let devices = lines.dropFirst().filter { (line) in
-            let isUsers = members(of: line).map { $0["user"]?.string == user.text }
-            return !(isUsers ?? occurs(member, in: line))
-        }
-        let count = lines.count - 1 - devices.count
-        guard count > 0 else { return 0 }
         var text = Array(lines[0])
         var written: Set<Int> = []
-        for device in devices {
-            text.append(UInt8(ascii: "\n"))
-            var delivery = members(of: device).flatMap(Delivery.init)
-            let before = delivery
-            delivery?.standForDevice(among: &written)
-            if let delivery, delivery != before {
-                text += line(delivery.members).dropLast()
+        var count = 0
+        for device in lines.dropFirst() {
+            let isUsers = members(of: device).map { $0["user"]?.string == user.text }
+            if isUsers ?? occurs(member, in: device) {
+                count += 1
             } else {
-                text += device
+                text.append(UInt8(ascii: "\n"))
+                var delivery = members(of: device).flatMap(Delivery.init)
+                let before = delivery
+                delivery?.standForDevice(among: &written)
+                guard let delivery, delivery != before else {
+                    text += device
+                    continue
+                }
+                text += line(delivery.members).dropLast()
             }
+            // Another line is the last one now, or the line was written anew.
+            if LastLine.isMarked(device) { LastLine.mark(&text) }
         }
+        guard count > 0 else { return 0 }
         try Files.replace(path, with: text)
         return count
     }
@@ -386,7 +391,7 @@ extension Spool {
         members["reached"] = whole.wasReached ? true : nil
         members["outcomes"] = whole.outcomes
         try write(file.path) { (writer) throws(Failure) in
-            try writer.append(members)
+            try writer.begin(members)
             var written: Set<Int> = []
             while var delivery = try whole.nextOfAll() {
                 guard isKept(whole.user(of: delivery)) else { continue }

@@ -43,7 +43,7 @@ extension Spool {
             .putOff(until: min(moment, message.expires)), now: now, expires: message.expires)
         try write("\(boxes)/\(folder.name)/\(box.name)/\(message.id).jsonl") {
             (writer) throws(Failure) in
-            try writer.append(message.members)
+            try writer.begin(message.members)
             var number = 0
             try writer.append(delivery, &number)
             if let series = message.series {
@@ -106,9 +106,7 @@ extension Spool {
                 guard idOfFile(name) != nil else { continue }
                 // Damage is reported when the message is released.
                 do throws(Failure) {
-                    if let file = try SpoolFile.open("\(folder)/\(name)") {
-                        return file.notification.user
-                    }
+                    if let user = try userOfHeldMessage(at: "\(folder)/\(name)") { return user }
                 } catch {}
             }
         } catch { try skip(error) }
@@ -533,6 +531,12 @@ extension Spool {
     /// The id of the message in a file, by the file's name.
     package func idOfHeldMessage(at path: String) -> String {
         idOfFile(Files.name(of: path)) ?? ""
+    }
+
+    /// The user of a held message, of whose file only the first line has to be readable; `nil` if there is no such
+    /// file.
+    package func userOfHeldMessage(at path: String) throws(Failure) -> UserID? {
+        try SpoolFile.open(path)?.notification.user
     }
 
     /// Reads a held message; `nil` if there is no such file.

@@ -73,7 +73,7 @@ package struct Spool {
         do throws(Failure) {
             var writer = LineWriter(file)
             try lines(&writer)
-            try writer.flush()
+            try writer.finish()
             try systemCalls(file.synchronize())
         } catch {
             Files.remove(Files.temporary(for: path))

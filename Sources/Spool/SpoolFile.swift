@@ -29,6 +29,9 @@ package final class SpoolFile {
     /// By number, once they were needed: few phones have several users.
     private var alternates: [Int: [Delivery]]?
     private var lines: LineReader
+    /// Whether the line that was read last has to be followed by another one.
+    private var isCut: Bool
+    private let hasLast: Bool
 
     /// - Returns: `nil` if there is no such file.
     /// - Throws: `corrupt` if its first line is not a notification, `newer` if a newer program wrote it,
@@ -56,6 +59,8 @@ package final class SpoolFile {
         }
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
+        hasLast = LastLine.isAnnounced(in: members)
+        isCut = hasLast && !LastLine.isMarked(line)
         lane = notification.lane(devices: lines.isWhole ? 1 : .max)
         pass = Int(members["pass"]?.count ?? 1)
         wasReached = members["reached"]?.bool ?? false
@@ -69,7 +74,7 @@ package final class SpoolFile {
 
     /// Returns the next device without an outcome; `nil` at the end.
     ///
-    /// - Throws: `corrupt` if a line is not a device.
+    /// - Throws: `corrupt` if a line is not a device, or the last line is missing.
     @export(interface)
     package func next() throws(Failure) -> Delivery? {
         while let delivery = try nextOfAll() {
@@ -85,8 +90,10 @@ package final class SpoolFile {
     func nextOfAll() throws(Failure) -> Delivery? {
         while let line = try lines.next() {
             guard let delivery = readDelivery(line) else { throw corrupt(path) }
+            isCut = hasLast && !LastLine.isMarked(line)
             if !progress.settled.contains(delivery.number) { return delivery }
         }
+        guard !isCut else { throw corrupt(path) }
         return nil
     }
 

@@ -415,7 +415,8 @@ extension State {
             for name in try unreadable.names(in: shard) where ending(of: name) == .other {
                 try unreadable.attempt { () throws(SystemError) in
                     try Files.overwrite(
-                        Array(user.text.utf8), with: UInt8(ascii: "-"), in: "\(shard)/\(name)",
+                        Array(quoted.dropFirst().dropLast()), with: UInt8(ascii: "-"),
+                        in: "\(shard)/\(name)",
                         as: .string)
                 } then: { (_) in
                 }

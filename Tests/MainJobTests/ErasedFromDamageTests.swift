@@ -52,6 +52,21 @@ import Turnstone
         #expect(world.state.read(name) == nil)
     }
 
+    @Test("and from damaged documents")
+    func escapedInDocuments() throws {
+        let user = #"ze"bra\4711"#
+        let world = try begin([user, "ben"])
+        let documents = world.state.files().filter {
+            $0.key.hasSuffix(".json") && String(decoding: $0.value, as: UTF8.self).contains("bra")
+        }
+        try #require(documents.keys.contains { $0.hasPrefix("tokens/") })
+        for (name, bytes) in documents {
+            try world.state.write(bytes.dropLast(5) + [], to: "\(name).corrupt-1")
+        }
+        try world.erase(user.replacing("\"", with: "%22").replacing("\\", with: "%5C"))
+        try expectGone("bra", token(1), from: world)
+    }
+
     @Test("of what was set aside for several users, the user's devices are removed")
     func shared() throws {
         let world = try begin(["zebra-4711", "ben"])

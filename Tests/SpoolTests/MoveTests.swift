@@ -225,9 +225,9 @@ import Unix
             let path = "\(spool.folder)/ready/normal/n1.jsonl"
             let file = try spool.openTemporary(for: path)
             var lines = LineWriter(file)
-            try lines.append(message("n1", for: nil).members)
+            try lines.begin(message("n1", for: nil).members)
             try lines.append(delivery(number).numbered(number).members)
-            try lines.flush()
+            try lines.finish()
             places.append("\(spool.queue.text)/ready/normal")
         }
         let joint: JSONObject = [
