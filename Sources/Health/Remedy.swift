@@ -42,7 +42,7 @@ enum Remedy {
     func action(in folder: String) -> String {
         switch self {
         case .access:
-            "Run: chown -R \(ThisProcess.account): \(folder) && chmod -R u+rwX \(folder)"
+            ThisProcess.remedy(inState: folder, "chmod -R u+rwX \(folder)")
         case .upgrade: "Install a newer Turnstone: a newer one wrote this."
         case .replace:
             """
@@ -64,8 +64,8 @@ enum Remedy {
             """
         case .clear:
             """
-            Remove what is in its place or restore it from a backup. If it is another account's: chown \
-            -R \(ThisProcess.account): \(folder)
+            Remove what is in its place or restore it from a backup. If it is not of the state folder's \
+            account: chown -R --reference=\(folder) \(folder)
             """
         }
     }

@@ -72,7 +72,7 @@ package struct SystemError: Error, Equatable, Sendable {
             : "the account \(account) has no access to the folder \(place) (EACCES, owned by \(name))."
         var folder: String?
         do throws(SystemError) { folder = try UnusableFiles.stateFolder(above: path) } catch {}
-        if let folder { return "\(start) Run: chown -R \(ThisProcess.account): \(folder)" }
+        if let folder { return "\(start) \(ThisProcess.remedy(inState: folder))" }
         // The folder may be anybody's, such as /root. Only the caller knows whether it should be ours.
         return isFile
             ? "\(start) Run: chown \(ThisProcess.account) \(place)"
@@ -88,7 +88,7 @@ package struct SystemError: Error, Equatable, Sendable {
         return
             """
             the account \(account) has no access to the state folder \(folder) (EACCES, owned by \
-            \(Accounts.name(of: owner))). Run: chown -R \(ThisProcess.account): \(folder)
+            \(Accounts.name(of: owner))). \(ThisProcess.remedy(inState: folder))
             """
     }
 

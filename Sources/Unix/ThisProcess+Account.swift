@@ -7,6 +7,21 @@ extension ThisProcess {
     /// The account as a command such as chown takes it.
     package static var account: String { Accounts.argument(for: user) }
 
+    /// What gives this account access to all of a state folder. Where that is another account's, whoever asks may
+    /// only have used the wrong one.
+    ///
+    /// - Parameter more: a further command.
+    @export(interface)
+    package static func remedy(inState folder: String, _ more: String = "") -> String {
+        var owner: UInt32?
+        do throws(SystemError) { owner = try Files.owner(of: folder)?.user } catch {}
+        let command = "chown -R \(account): \(folder)\(more.isEmpty ? "" : " && \(more)")"
+        guard let owner, owner != user, owner != 0 else { return "Run: \(command)" }
+        let name = Accounts.name(of: owner)
+        return
+            "Run this program as \(name), whose folder it is; or, if Turnstone runs as \(account): \(command)"
+    }
+
     package static var isRoot: Bool { user == 0 }
 
     /// Changes to another account and its groups, giving up root's rights for good. C: `setgroups(2)`,

@@ -45,22 +45,29 @@ extension UnusableFilesTests {
         #expect(!body.contains(document), "\(body)")
     }
 
-    @Test("a state folder without access is named with its owner and the command that helps")
-    func stateFolder() throws {
+    @Test(
+        "a state folder without access is named with its owner and what helps",
+        arguments: [0, 54_322])
+    func stateFolder(owner: uid_t) throws {
         let outer = TemporaryFolder()
         chmod(outer.path, 0o755)
         let folder = "\(outer.path)/state"
         mkdir(folder, 0o700)
+        chown(folder, owner, owner)
         let ended = try Programs.start(
             at: "/usr/bin/setpriv",
             ["--reuid", "\(Self.account)", "--clear-groups", Programs.path("health")],
             input: Array(#"{"method":"GET","path":"/health"}"#.utf8),
             entries: ["TURNSTONE_STATE=\(folder)", "TURNSTONE_CONFIG=/dev/null"]
         ).end(timeLimit: 20)
+        let command = "chown -R \(Self.account): \(folder)"
+        let advice =
+            owner == 0
+            ? "root). Run: \(command)"
+            : "uid \(owner)). Run this program as uid \(owner), whose folder it is; or, if Turnstone runs as \(Self.account): \(command)"
         let sentence =
             """
-            the account uid \(Self.account) has no access to the state folder \(folder) (EACCES, owned \
-            by root). Run: chown -R \(Self.account): \(folder)
+            the account uid \(Self.account) has no access to the state folder \(folder) (EACCES, owned by \(advice)
             """
         #expect(ended.stderr.contains(sentence), "\(ended.stderr)")
     }
