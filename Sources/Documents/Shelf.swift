@@ -20,7 +20,7 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
     package typealias CheckingCopy = (_ key: Key, _ content: Content) throws(Failure) -> Content
 
     package init(
-        folder: String, durable: Bool = true, isCache: Bool = false, isMissed: Bool = false,
+        folder: String, durable: Bool = true, isCache: Bool = false, isRetried: Bool = false,
         mayVanish: Bool = false, isLocal: Bool = false, ownLocks: OwnLocks = .gone,
         recording: Recording? = nil,
         checkingCopy: CheckingCopy? = nil
@@ -29,7 +29,7 @@ package struct Shelf<Key: DocumentKey, Content: Document> {
         self.recording = recording
         self.checkingCopy = checkingCopy
         options = ShelfOptions(
-            durable: durable, isCache: isCache, isMissed: isMissed, mayVanish: mayVanish,
+            durable: durable, isCache: isCache, isRetried: isRetried, mayVanish: mayVanish,
             isLocal: isLocal, ownLocks: ownLocks)
     }
 

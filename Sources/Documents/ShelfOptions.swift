@@ -9,7 +9,7 @@ package struct ShelfOptions {
     let isCache: Bool
     /// Whether a cache's document is missed if it is replaced without need: APNs takes a new provider token only
     /// every 20 minutes. One that cannot be used is then tried three times.
-    let isMissed: Bool
+    let isRetried: Bool
     /// Whether a document that was committed and has gone counts as absent, because its content can be found
     /// out again.
     let mayVanish: Bool

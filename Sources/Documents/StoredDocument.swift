@@ -142,11 +142,11 @@ package struct StoredDocument<Content: Document> {
         }
     }
 
-    /// Tries again what fails for one file, where ``ShelfOptions/isMissed`` says so.
+    /// Tries again what fails for one file, where ``ShelfOptions/isRetried`` says so.
     private func patiently<Result>(
         _ work: () throws(SystemError) -> Result
     ) throws(SystemError) -> Result {
-        for _ in 0..<2 where options.isMissed {
+        for _ in 0..<2 where options.isRetried {
             do throws(SystemError) { return try work() } catch {
                 guard error.errno.concernsOneFile else { throw error }
             }

@@ -16,6 +16,8 @@ final class HeldBoxes: RunPart {
     private(set) var isCutShort = false
     /// The releases that failed, and why, by box.
     private var failed: [String: (release: String, cause: String)] = [:]
+    /// The releases of which this run has recorded that messages are damaged.
+    private var damaged: Set<String> = []
     /// When to try the failed releases again.
     private var nextRetry = Instant.first
     /// When to look for due boxes again. There may be thousands of moments to read.
@@ -185,10 +187,15 @@ final class HeldBoxes: RunPart {
             preparing[release] = (box, end)
             return
         }
-        for file in contents.damaged { log.failure(file.failure) }
+        let isNew = !contents.damaged.isEmpty && !damaged.contains(release)
+        if isNew { for file in contents.damaged { log.failure(file.failure) } }
         let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
-            try setAside(contents, of: release, heldIn: box)
+            if isNew {
+                try recordDamage(contents, of: release, heldIn: box)
+                damaged.insert(release)
+            }
+            for (id, path, _) in contents.damaged { try spool.setAside(id, path, now: now) }
             return try spool.forgetRelease(release)
         }
         var expires = expiration(of: messages, heldUntil: min(end ?? now, now))
@@ -203,8 +210,8 @@ final class HeldBoxes: RunPart {
         try run.spools.accept(notification, to: [newest.delivery])
     }
 
-    /// Sets the messages of a release aside, of which none can be read.
-    private func setAside(
+    /// Records that none of a release's messages can be read.
+    private func recordDamage(
         _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
     ) throws(Failure) {
         for (id, path, failure) in contents.damaged {
@@ -214,7 +221,6 @@ final class HeldBoxes: RunPart {
                 reason: failure.cause, at: now)
         }
         try intake.log.commit()
-        for (id, path, _) in contents.damaged { try spool.setAside(id, path, now: now) }
     }
 
     /// The device for which a message was held that cannot be read; `nil` if its user or its device is not known

@@ -118,10 +118,15 @@ package final class Job {
         if case .turns(let waiting, _) = notice?.filling { waiting } else { nil }
     }
 
-    /// Counts a device that ended without accepting the message.
-    func miss(_ user: UserID) {
+    /// Counts a device that ended without accepting the message. The badge may have been counted for another of its
+    /// users, at an earlier attempt.
+    func miss(_ push: Push) throws(Failure) {
+        guard let user = file.user(of: push.delivery) else { return }
         missed.users.insert(user)
         missed.devices += 1
+        for alternate in try file.alternates(to: push.original) {
+            if let user = alternate.user { missed.users.insert(user) }
+        }
     }
 
     /// How many devices have ended without accepting it, in all passes.

@@ -111,10 +111,8 @@ final class Settlement: RunPart {
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
         let job = push.job
         if outcome != .accepted { recordDoubt(push) }
-        if job.notification.badge != nil, outcome != .accepted, outcome != .held,
-            let user = job.file.user(of: push.delivery)
-        {
-            job.miss(user)
+        if job.notification.badge != nil, outcome != .accepted, outcome != .held {
+            run.orLog { () throws(Failure) in try job.miss(push) }
         }
         append(verdict, of: push, outcome, isSent: isSent)
         if isSent, verdict.status != nil, service.provider.isOwn(push) { service.didJudge() }

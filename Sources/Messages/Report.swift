@@ -158,7 +158,10 @@ package struct Report {
 
     package var state: State {
         if trace.isDamaged { return .damaged }
-        if !isOpen { return isCancelled ? .cancelled : .done }
+        if !isOpen {
+            if isCancelled { return .cancelled }
+            return count(.damaged) > 0 && count(.damaged) == deliveries.count ? .damaged : .done
+        }
         let isReleasing = record.cancelled != nil && deliveries.contains { $0.isBeingReleased }
         if trace.isCancelled || isReleasing { return .cancelling }
         return count(nil) + count(.held) == deliveries.count + held ? .waiting : .sending

@@ -6,8 +6,9 @@ import Unix
 ///
 /// The lock file names the process that holds it and the time of that process's last sign of life. It also
 /// has the term: a number that is raised, durably, whenever somebody is elected although the last drainer has
-/// not said that it ended, and by ``raise()``. Such a drainer may only be frozen, on another host of a shared file system that
-/// has given its lock away. When it goes on, it finds a higher term, and writes and sends nothing more.
+/// not said that it ended. Such a drainer may only be frozen, on another host of a shared file system that has
+/// given its lock away. When it goes on, it finds a higher term, and writes and sends nothing more. A drainer
+/// that sets receipts of its own term aside raises it, too (``raise()``).
 package final class Election {
     private let file: FileDescriptor
     private let path: String

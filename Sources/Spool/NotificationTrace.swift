@@ -50,7 +50,7 @@ extension NotificationTrace {
         isFinished && endedCount == deliveries.count
     }
 
-    /// Whether more is to be found in receipts, or was: its end, or a device without an outcome that is in no file.
+    /// Whether its end is missing, or the outcome of a device that is in no file.
     var isMissing: Bool { !isComplete && (!isInSpool || lacksDevices) }
 
     private mutating func add(_ line: JSONObject, of number: Int) {
@@ -90,7 +90,7 @@ extension NotificationTrace {
             guard let device = part.delivery.device, let user = part.notification.user?.text else {
                 continue
             }
-            let name = "\(device) \(user)"
+            let name = Self.name(of: device, user)
             guard heldPlaces[name] == nil, let number = numbers.popFirst() else { continue }
             deliveries[number].device = device
             deliveries[number].user = user
@@ -116,7 +116,9 @@ extension NotificationTrace {
         // If the file was repaired and put back, more lines follow the one about the damage.
         let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
         if isOfDamage { wasDamaged = true }
-        if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
+        // Of a held message, one device's file was damaged.
+        let isOfFile = isOfDamage && line["in"] == nil
+        if isOfFile || line["status"] != nil || isFinished { isDamaged = isOfFile }
         if line["in"] != nil { return addReleased(line) }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil
@@ -135,8 +137,10 @@ extension NotificationTrace {
     }
 
     private func name(of line: JSONObject) -> String {
-        "\(line["device_id"]?.string ?? "") \(line["user"]?.string ?? "")"
+        Self.name(of: line["device_id"]?.string ?? "", line["user"]?.string ?? "")
     }
+
+    private static func name(of device: String, _ user: String) -> String { "\(device) \(user)" }
 
     private mutating func addReleased(_ line: JSONObject) {
         guard line["device_id"] != nil else { return addMissing(line) }

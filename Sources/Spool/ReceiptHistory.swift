@@ -161,7 +161,7 @@ private struct BackwardReceipts {
         self.ids = ids
         self.volumes = volumes
         userMembers = ids.map {
-            Array("\"user\":".utf8) + quotedText($0.text) + [UInt8(ascii: ",")]
+            Array("\"user\":".utf8) + receiptText($0.text) + [UInt8(ascii: ",")]
         }
     }
 

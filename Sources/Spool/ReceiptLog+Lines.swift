@@ -237,7 +237,7 @@ private struct LineBuilder {
     mutating func add(_ name: StaticString, text: String) {
         begin(name)
         guard isPlain(text) else {
-            bytes += quotedText(text)
+            bytes += receiptText(text)
             return
         }
         quote(text)
@@ -279,7 +279,7 @@ private struct LineBuilder {
 }
 
 /// A text as it stands in a line of the receipts, with its quotes.
-func quotedText(_ text: String) -> [UInt8] {
+func receiptText(_ text: String) -> [UInt8] {
     guard isPlain(text) else {
         let quoted = String(decoding: JSON.text(.string(text)), as: UTF8.self)
         return Array(withoutControls(quoted).utf8)

@@ -86,7 +86,7 @@ extension ReceiptLog {
     private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
         guard let members = members(of: line), let id = members["id"]?.string else { return nil }
         if members["outcome"]?.string == Outcome.damaged.rawValue {
-            // A held message's file is another one.
+            // With `in`, a held message's file is damaged, not the notification's own.
             return members["in"] == nil ? (id, .damaged) : nil
         }
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {

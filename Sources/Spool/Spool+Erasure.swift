@@ -139,7 +139,7 @@ extension Spool {
                     if idOfFile(file) != nil {
                         try erase(folder, file)
                     } else if try isLeftover(path, at: .systemNow) {
-                        try eraseLines(naming: name, in: path)
+                        _ = try systemCalls(eraseLines(of: user, in: path))
                         erased.pushes += 1
                     } else {
                         unaccepted.append((folder, file))
@@ -176,7 +176,7 @@ extension Spool {
         of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
-        let member = Array("\"user\":".utf8) + quotedText(user.text) + [UInt8(ascii: ",")]
+        let member = Array("\"user\":".utf8) + receiptText(user.text) + [UInt8(ascii: ",")]
         // Also files that were set aside, which have a longer name.
         let rest = ".\(queue.text)."
         return try overwrite(
@@ -198,31 +198,6 @@ extension Spool {
         }
     }
 
-    /// Removes the user's devices from a file that was written but not accepted: it may still be accepted for
-    /// the other users.
-    private func eraseLines(naming name: [UInt8], in path: String) throws(Failure) {
-        try systemCalls { () throws(SystemError) in
-            guard let bytes = try Files.contents(path, limit: 1 << 28) else { return }
-            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: true)
-            let kept = lines.filter { !occurs(name, in: $0) }
-            // The first line is the notification itself.
-            guard let first = lines.first, kept.first == first, kept.count > 1 else {
-                try Files.erase(path)
-                return
-            }
-            var text = Array(first)
-            var written: Set<Int> = []
-            for device in kept.dropFirst() {
-                guard var delivery = members(of: device).flatMap(Delivery.init) else { continue }
-                delivery.standForDevice(among: &written)
-                text.append(UInt8(ascii: "\n"))
-                text += line(delivery.members).dropLast()
-            }
-            if lines.last.map(LastLine.isMarked) ?? false { LastLine.mark(&text) }
-            try Files.replace(path, with: text + [UInt8(ascii: "\n")])
-        }
-    }
-
     /// Whether a file that was never accepted is so old that no program can still be writing it.
     private func isLeftover(_ path: String, at now: Timestamp) throws(Failure) -> Bool {
         let stamp = try systemCalls(Files.stamp(of: path))
@@ -241,7 +216,7 @@ extension Spool {
         var count = 0
         for name in try unreadable.names(in: folder) {
             try unreadable.attempt { () throws(SystemError) in
-                try eraseDamaged(user, in: "\(folder)/\(name)")
+                try eraseLines(of: user, in: "\(folder)/\(name)")
             } then: {
                 count += $0
             }
@@ -249,48 +224,34 @@ extension Spool {
         return count
     }
 
-    private func eraseDamaged(_ user: UserID, in path: String) throws(SystemError) -> Int {
-        let quoted = quotedText(user.text)
+    /// Erases a user from a file that is not sent: it was never accepted, or it is damaged. One that is for the user
+    /// alone is removed; from the others, the lines of the user's devices are.
+    ///
+    /// - Returns: how many of these there were.
+    private func eraseLines(of user: UserID, in path: String) throws(SystemError) -> Int {
+        let quoted = JSON.text(.string(user.text))
         let name = Array(quoted.dropFirst().dropLast())
         guard try Files.contains(name, in: path) else { return 0 }
-        let bytes: [UInt8]?
+        var bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
             guard error.errno == .tooLarge else { throw error }
-            bytes = nil
         }
-        // Where the file does not say whose it is, only the name can be erased.
-        guard let bytes, let first = members(of: bytes.prefix { $0 != UInt8(ascii: "\n") }) else {
-            return try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
-        }
-        if first["user"]?.string == user.text {
-            try Files.erase(path)
-            return 1
-        }
-        let member = Array("\"user\":".utf8) + quoted
-        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        var text = Array(lines[0])
-        var written: Set<Int> = []
         var count = 0
-        for device in lines.dropFirst() {
-            let isUsers = members(of: device).map { $0["user"]?.string == user.text }
-            if isUsers ?? occurs(member, in: device) {
-                count += 1
-            } else {
-                text.append(UInt8(ascii: "\n"))
-                var delivery = members(of: device).flatMap(Delivery.init)
-                let before = delivery
-                delivery?.standForDevice(among: &written)
-                guard let delivery, delivery != before else {
-                    text += device
-                    continue
-                }
-                text += line(delivery.members).dropLast()
+        var isReadable = false
+        if let bytes {
+            let lines = LinesOfOthers(bytes, besides: user, quoted)
+            count = lines.count
+            isReadable = lines.isReadable
+            if lines.isNothing {
+                try Files.erase(path)
+                return count
             }
-            // Another line is the last one now, or the line was written anew.
-            if LastLine.isMarked(device) { LastLine.mark(&text) }
+            if count > 0 { try Files.replace(path, with: lines.text) }
         }
-        guard count > 0 else { return 0 }
-        try Files.replace(path, with: text)
+        // Where a file does not say whose it is, only the name can be erased.
+        if !isReadable {
+            count += try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
+        }
         return count
     }
 
@@ -408,6 +369,58 @@ extension Delivery {
     fileprivate mutating func standForDevice(among written: inout Set<Int>) {
         let isFirst = written.insert(number).inserted
         setAlternate(to: isFirst ? nil : number)
+    }
+}
+
+/// What is left of a notification's file without a user's devices.
+private struct LinesOfOthers {
+    private(set) var text: [UInt8]
+    /// How many lines were the user's, or 1 if the file is for the user alone.
+    private(set) var count = 0
+    /// Whether nothing is left for anybody.
+    private(set) var isNothing = true
+    /// Whether the first line says whose the file is.
+    let isReadable: Bool
+
+    /// - Parameter quoted: the user's id as JSON has it.
+    init(_ file: [UInt8], besides user: UserID, _ quoted: [UInt8]) {
+        let member = Array("\"user\":".utf8) + quoted
+        let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let first = members(of: lines[0])
+        text = Array(lines[0])
+        isReadable = first != nil
+        // The spool alone writes these two members after each other.
+        let ownStart = member + Array(",\"accepted_at\":".utf8)
+        if first.map({ Self.isUsers($0, user) }) ?? occurs(ownStart, in: lines[0]) {
+            count = 1
+            return
+        }
+        // The devices of these numbers have lost the line that stood for them: an alternate does from now on.
+        var open: Set<Int> = []
+        for line in lines.dropFirst() {
+            let members = members(of: line)
+            let delivery = members.flatMap(Delivery.init)
+            if members.map({ Self.isUsers($0, user) }) ?? occurs(member, in: line) {
+                count += 1
+                if let delivery, !delivery.isAlternate { open.insert(delivery.number) }
+            } else {
+                text.append(UInt8(ascii: "\n"))
+                if !line.isEmpty { isNothing = false }
+                if var delivery, delivery.isAlternate, open.remove(delivery.number) != nil {
+                    delivery.setAlternate(to: nil)
+                    text += JSON.text(.object(delivery.members))
+                } else {
+                    text += line
+                }
+            }
+            // Another line may be the last one now.
+            if LastLine.isMarked(line), !LastLine.isMarked(text[...]) { LastLine.mark(&text) }
+        }
+        if count == 0 { isNothing = false }
+    }
+
+    private static func isUsers(_ members: JSONObject, _ user: UserID) -> Bool {
+        members["user"]?.string.flatMap(UserID.init) == user
     }
 }
 

@@ -128,8 +128,15 @@ package final class SpoolFile {
         // Reading the lines would take ten times as long.
         let isNamed = try systemCalls(Files.contains(Array("\"also\"".utf8), in: path))
         guard isNamed, let whole = try SpoolFile.open(path) else { return [:] }
-        while let delivery = try whole.nextOfAll() {
-            if delivery.isAlternate { alternates[delivery.number, default: []].append(delivery) }
+        do throws(Failure) {
+            while let delivery = try whole.nextOfAll() {
+                if delivery.isAlternate {
+                    alternates[delivery.number, default: []].append(delivery)
+                }
+            }
+        } catch {
+            // Whoever reads the devices up to the damage finds it.
+            guard error.cause == FailureCause.corrupt else { throw error }
         }
         return alternates
     }

@@ -311,8 +311,13 @@ extension State {
         }
     }
 
-    /// The name as a string of JSON or of the log: a bare number may mean anything.
-    private func quoted(_ user: UserID) -> [UInt8] { Array("\"\(user.text)\"".utf8) }
+    /// The name as a string of JSON: a bare number may mean anything.
+    private func quoted(_ user: UserID) -> [UInt8] { JSON.text(.string(user.text)) }
+
+    /// The end of a string of JSON.
+    private func quotedEnd(_ text: String) -> [UInt8] {
+        Array(JSON.text(.string(text)).dropFirst())
+    }
 
     private func eraseOutgoing(
         of user: UserID, _ devices: [Device]?, _ unreadable: inout Skipped
@@ -320,8 +325,7 @@ extension State {
         // A user's name is also the end of a collapse id.
         let words =
             [
-                quoted(user), Array("turn-\(user.text)\"".utf8),
-                Array("turn-badge-\(user.text)\"".utf8),
+                quoted(user), quotedEnd("turn-\(user.text)"), quotedEnd("turn-badge-\(user.text)"),
             ] + (devices ?? []).map { Array($0.token.text.utf8) }
         var count = 0
         for name in try unreadable.names(in: "\(folder)/outgoing") {
@@ -342,7 +346,10 @@ extension State {
     ) throws(Failure) -> Int {
         // The lines stay JSON: only the name of the user's file is overwritten.
         let file = Array("/\(user.documentName.file).json".utf8)
-        let logs = ["deliver.log", "deliver.log.1"].map { ($0, [quoted(user), file]) }
+        // A log is read in terminals, so it has escapes for what they would obey.
+        let text = String(decoding: quoted(user), as: UTF8.self)
+        let names = [quoted(user), Array(withoutControls(text).utf8)]
+        let logs = ["deliver.log", "deliver.log.1"].map { ($0, names + [file]) }
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {
             for word in words {

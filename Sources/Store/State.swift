@@ -155,7 +155,7 @@ package struct State {
     }
     /// Tokens that all processes share.
     package var credentials: Shelf<DocumentName, Opaque> {
-        Shelf(folder: "\(folder)/credentials", isCache: true, isMissed: true)
+        Shelf(folder: "\(folder)/credentials", isCache: true, isRetried: true)
     }
     /// Documents of the whole installation, such as the pause that OGS asked for: `ogs.json`.
     package var sharedDocuments: Shelf<DocumentName, Opaque> {

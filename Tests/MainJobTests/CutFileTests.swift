@@ -28,14 +28,14 @@ import Turnstone
             users = ["1"]
         case .anotherPass:
             try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
-        case .hold: try mute(world, minutes: 60)
+        case .hold: try mute(in: world, minutes: 60)
         }
         let id = try world.sent(["users": .array(users), "title": "Hello"])
         switch writer {
         case .anotherPass, .hold:
             try world.run("deliver")
             try world.advance(seconds: 3700)
-            if writer == .hold { try mute(world, minutes: nil) }
+            if writer == .hold { try mute(in: world, minutes: nil) }
         case .move:
             world.variables["TURNSTONE_SHARDS"] = "2"
             try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
@@ -46,9 +46,9 @@ import Turnstone
         return (world, id)
     }
 
-    private func mute(_ world: World, minutes: Int64?) throws {
+    private func mute(_ user: String = "ann", in world: World, minutes: Int64?) throws {
         let end = minutes.map { Timestamp(milliseconds: world.now) + .minutes($0) }
-        try world.change("ann") { $0.preferences.mutedUntil = end }
+        try world.change(user) { $0.preferences.mutedUntil = end }
     }
 
     @Test(
@@ -78,6 +78,62 @@ import Turnstone
         for _ in 0..<2 { try world.run("deliver") }
         #expect(try world.report(id)["counts"] == ["accepted": 2, "damaged": 1])
         #expect(world.spooled().map { $0.contains("/failed/") } == [true])
+    }
+
+    @Test("while other devices wait, it is being sent")
+    func heldElsewhere() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...3)
+        try world.give("ben", devices: 4...4)
+        try mute("ann", in: world, minutes: 600)
+        try mute("ben", in: world, minutes: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Another"])
+        let both = try world.sent(["users": ["ann", "ben"], "title": "Hello"])
+        try world.run("deliver")
+        let names = world.spooled().filter { $0.contains(both) }
+        let name = try #require(
+            names.first {
+                String(decoding: world.state.read($0) ?? [], as: UTF8.self).contains("ben")
+            })
+        try world.state.write("", to: name)
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        let report = try world.report(both)
+        #expect(report["counts"] == ["damaged": 1, "held": 3], "\(report)")
+        #expect(report["state"] == "sending", "\(report)")
+        #expect(try world.report(id)["state"] == "waiting")
+    }
+
+    @Test("one that cannot even be moved is recorded once")
+    func unmovable() throws {
+        let (world, id) = try notification(by: .hold)
+        let names = world.spooled().filter { $0.contains(id) }
+        for name in names { try world.state.write("", to: name) }
+        try world.state.write("no folder", to: "spool/apns/failed")
+        world.variables["DELIVER_LINGER_SECONDS"] = "3"
+        try world.run("deliver")
+        let lines = try world.receipts().filter { $0["outcome"] == "damaged" }
+        #expect(lines.count == names.count, "\(lines)")
+    }
+
+    @Test("also a large one in which a phone has several users, after all that is left was sent")
+    func largeWithAlternates() throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        var users: [JSONValue] = ["1", "2"]
+        for number in 1...10 {
+            let user = "user-\(number)"
+            try world.give(user, devices: (number * 100)...(number * 100 + 99))
+            users.append(.string(user))
+        }
+        let id = try world.sent(["users": .array(users), "title": "Hello"])
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        let lines = try #require(world.state.read(name)).split(separator: UInt8(ascii: "\n"))
+        try world.state.write(
+            lines.dropLast().joined(separator: [UInt8(ascii: "\n")]) + [UInt8(ascii: "\n")],
+            to: name)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count >= 1_000)
     }
 
     @Test("and the whole file is sent", arguments: Writer.allCases)

@@ -24,6 +24,7 @@ import Turnstone
         let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
         switch damage {
         case "a line": try world.state.write("\(text){\"n\":\n", to: name)
+        case "the first line": try world.state.write("x\(text)", to: name)
         case "a cut": try world.state.write(String(text.dropLast()), to: name)
         case "newer":
             try world.state.write(
@@ -34,7 +35,9 @@ import Turnstone
         return try #require(world.state.files().keys.first { $0.contains("/failed/\(id)") })
     }
 
-    @Test("what was set aside of the user's is removed", arguments: ["a line", "a cut", "newer"])
+    @Test(
+        "what was set aside of the user's is removed",
+        arguments: ["a line", "a cut", "newer", "the first line"])
     func own(damage: String) throws {
         let world = try begin(["zebra-4711", "ben"])
         let name = try setAside(world, ["users": ["zebra-4711"], "title": "Private"], damage)
@@ -43,18 +46,34 @@ import Turnstone
         try expectGone("zebra-4711", token(1), from: world)
     }
 
-    @Test("also if the user's id is written with escapes")
-    func escaped() throws {
-        let user = #"ze"bra\4711"#
+    /// Ids that JSON or a log writes with escapes.
+    static let escapedIDs = [#"ze"bra\4711"#, "zebra\u{200e}4711", "zebra\u{85}4711"]
+
+    private func path(_ user: String) -> String {
+        user.utf8.map { "%" + String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+    }
+
+    @Test("also if the user's id is written with escapes", arguments: escapedIDs)
+    func escaped(user: String) throws {
         let world = try begin([user, "ben"])
         let name = try setAside(world, ["users": [.string(user)], "title": "Private"], "a line")
-        try world.erase(user.replacing("\"", with: "%22").replacing("\\", with: "%5C"))
+        try world.erase(path(user))
         #expect(world.state.read(name) == nil)
     }
 
-    @Test("and from damaged documents")
-    func escapedInDocuments() throws {
-        let user = #"ze"bra\4711"#
+    @Test("and from the log", arguments: escapedIDs)
+    func escapedInTheLog(user: String) throws {
+        let world = try begin([user, "ben"])
+        let line = JSON.text(["program": "deliver", "user": .string(user)])
+        let text = withoutControls(String(decoding: line, as: UTF8.self))
+        try world.state.write(line + Array("\n\(text)\n".utf8), to: "deliver.log")
+        try world.erase(path(user))
+        let left = String(decoding: world.state.read("deliver.log") ?? [], as: UTF8.self)
+        #expect(left.contains("deliver") && !left.contains("4711"), "\(left)")
+    }
+
+    @Test("and from damaged documents", arguments: escapedIDs)
+    func escapedInDocuments(user: String) throws {
         let world = try begin([user, "ben"])
         let documents = world.state.files().filter {
             $0.key.hasSuffix(".json") && String(decoding: $0.value, as: UTF8.self).contains("bra")
@@ -63,17 +82,20 @@ import Turnstone
         for (name, bytes) in documents {
             try world.state.write(bytes.dropLast(5) + [], to: "\(name).corrupt-1")
         }
-        try world.erase(user.replacing("\"", with: "%22").replacing("\\", with: "%5C"))
+        try world.erase(path(user))
         try expectGone("bra", token(1), from: world)
     }
 
-    @Test("of what was set aside for several users, the user's devices are removed")
-    func shared() throws {
+    @Test(
+        "of what was set aside for several users, the user's devices are removed",
+        arguments: ["a line", "the first line"])
+    func shared(damage: String) throws {
         let world = try begin(["zebra-4711", "ben"])
-        let name = try setAside(world, ["users": ["zebra-4711", "ben"], "title": "T"], "a line")
+        let name = try setAside(world, ["users": ["zebra-4711", "ben"], "title": "T"], damage)
         try world.erase("zebra-4711")
         let text = String(decoding: world.state.read(name) ?? [], as: UTF8.self)
-        #expect(text.contains("ben") && text.contains(token(2)) && text.contains("{\"n\":\n"))
+        #expect(text.contains("ben") && text.contains(token(2)))
+        #expect(text.contains(damage == "a line" ? "{\"n\":\n" : "x{"))
         try expectGone("zebra-4711", token(1), from: world)
     }
 
@@ -89,6 +111,28 @@ import Turnstone
         let file = try #require(name.split(separator: "/").last)
         try world.state.write(
             text.replacing("{\"n\":\n", with: ""), to: "spool/apns/ready/normal/\(file)")
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 1)
+    }
+
+    @Test("an alternate stands for a device only if the line that did is the user's")
+    func alternates() throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        try world.register(token(3), of: 3)
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        let name = try setAside(world, ["users": ["1", "2", "3"], "title": "T"], "a line")
+        // The line of user 1 is the damaged one, and the operator mends it.
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+            .replacing("{\"n\":\n", with: "")
+        let first = try #require(text.split(separator: "\n").dropFirst().first)
+        try world.state.write(text.replacing(first, with: "?\(first)"), to: name)
+        try world.erase("3")
+        let left = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        try world.state.remove(name)
+        let file = try #require(name.split(separator: "/").last)
+        try world.state.write(
+            left.replacing("?", with: ""), to: "spool/apns/ready/normal/\(file)")
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == 1)
     }

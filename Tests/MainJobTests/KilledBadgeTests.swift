@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import TestSupport
 import Testing
@@ -82,6 +83,39 @@ import Turnstone
         for user in 1...2 where !mayHave {
             #expect(try world.document(Int64(user))["badge"] ?? 0 == 0, "\(call) \(report)")
         }
+    }
+
+    @Test("cancelled by a drainer, of two users of one phone the one for whom it was counted")
+    func alternateOfADrainer() throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        try world.change("1") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .hours(10)
+        }
+        let id = try world.sent(["users": ["1", "2"], "title": "T", "badge": "+1"])
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        #expect(try world.document(2)["badge"] == 1)
+        world.variables["DELIVER_LINGER_SECONDS"] = "30"
+        let drainer = try world.start("deliver")
+        try wait { !hasEnded(world) }
+        let answer = try world.callOff(id)
+        #expect([200, 202].contains(answer.status), "\(answer.body)")
+        try wait { world.spooled().isEmpty }
+        drainer.send(SIGTERM)
+        _ = try drainer.end()
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        #expect(try world.document(2)["badge"] ?? 0 == 0)
+    }
+
+    private func hasEnded(_ world: World) -> Bool {
+        let lock = world.state.read("spool/apns/drainer.lock") ?? []
+        return String(decoding: lock, as: UTF8.self).contains("\"ended\"")
+    }
+
+    private func wait(_ isOver: () -> Bool) throws {
+        for _ in 0..<2_000 where !isOver() { usleep(10_000) }
+        try #require(isOver())
     }
 
     private func kill(_ world: World, _ call: Int) throws {

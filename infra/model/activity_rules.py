@@ -69,7 +69,7 @@ def check(world, push, unsettled=frozenset()):
     if shown.event == "start":
         return check_start(book, listener, push, shown, state)
     if state is None:
-        state = unsettled_state(book, listener, shown)
+        state = unsettled_state(book, listener, shown.number, shown.event)
     if state is None and not listener.doubtful:
         step, _ = book.calls.get(shown.number, (None, None))
         if step is not None and listener.fits(step) and listener.is_known_later_than(step["moment"], world.now):
@@ -78,13 +78,13 @@ def check(world, push, unsettled=frozenset()):
     check_order(listener, push, shown, state)
     check_rate(listener, push, shown, world.now)
     if state is not None:
-        check_alert(listener, push, shown, state)
+        check_alert(book, listener, push, shown, state)
 
 
 def check_start(book, listener, push, shown, state):
     # Who leaves and comes back with the same token may get what was meant for it before.
     is_back = (listener.user, listener.token) in book.left
-    if state is None and unsettled_state(book, listener, shown) is None and not listener.doubtful and not is_back:
+    if state is None and unsettled_state(book, listener, shown.number, shown.event) is None and not listener.doubtful and not is_back:
         raise RightPerson(f"{described(push)}: start {shown.number} was not asked for here")
     aps = push.payload["aps"]
     if (aps.get("attributes-type"), aps.get("attributes"), shown.alert) != (TYPE, {"n": shown.number}, shown.number):
@@ -93,11 +93,11 @@ def check_start(book, listener, push, shown, state):
         raise Twice(f"{described(push)}: start {shown.number} came before")
 
 
-def unsettled_state(book, listener, shown):
+def unsettled_state(book, listener, number, event):
     """A call at the same time as the listener's registration may count for it or not."""
-    step, group = book.calls.get(shown.number, (None, None))
+    step, group = book.calls.get(number, (None, None))
     if step is not None and group == listener.group and listener.fits(step):
-        return State(shown.number, shown.event, step["moment"], group, 0, 0, bool(step.get("alert")))
+        return State(number, event, step["moment"], group, 0, 0, bool(step.get("alert")))
     return None
 
 
@@ -130,7 +130,7 @@ def check_rate(listener, push, shown, now):
             raise ActivityRate(f"{described(push)}: {now - before.moment} ms after {before.id[:8]}")
 
 
-def check_alert(listener, push, shown, state):
+def check_alert(book, listener, push, shown, state):
     if shown.alert is None:
         if state.alert:
             raise ActivityLost(f"{described(push)}: without the alert of state {state.number}")
@@ -146,7 +146,7 @@ def check_alert(listener, push, shown, state):
         return
     if state.alert and state.number == shown.alert:
         return
-    other = update_of(listener, shown.alert)
+    other = update_of(listener, shown.alert) or unsettled_state(book, listener, shown.alert, "update")
     if state.alert or other is None or not other.alert or other.is_newer_than(state) and not other.misdated:
         raise ActivityOrder(f"{described(push)}: the alert {shown.alert} is not of this state or of one before it")
     for before in listener.shown:
