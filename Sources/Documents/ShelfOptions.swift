@@ -7,8 +7,8 @@ package struct ShelfOptions {
     /// Whether the documents can be recreated. One that cannot be used then counts as absent, and the next
     /// commit replaces it.
     let isCache: Bool
-    /// Whether a cache's document is missed if it is replaced without need: APNs takes a new provider token only
-    /// every 20 minutes. One that cannot be used is then tried three times.
+    /// Whether a cache's document that cannot be used is tried three times before it is replaced: APNs takes a new
+    /// provider token only every 20 minutes.
     let isRetried: Bool
     /// Whether a document that was committed and has gone counts as absent, because its content can be found
     /// out again.

@@ -281,7 +281,7 @@ final class Commits: RunPart {
         let hasReached = job.file.isReached || job.isInDoubt
         if job.notification.user != nil, hasReached { return }
         let count = job.missedDevices
-        guard count > 0 else { return }
+        guard count > 0 || !job.missed.users.isEmpty else { return }
         // Only the receipts know the users of devices that ended earlier.
         let isAllKnown = isLeft || job.hasRest || job.missed.devices == count
         let only = job.notification.user

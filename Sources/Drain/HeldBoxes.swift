@@ -16,8 +16,6 @@ final class HeldBoxes: RunPart {
     private(set) var isCutShort = false
     /// The releases that failed, and why, by box.
     private var failed: [String: (release: String, cause: String)] = [:]
-    /// The releases of which this run has recorded that messages are damaged.
-    private var damaged: Set<String> = []
     /// When to try the failed releases again.
     private var nextRetry = Instant.first
     /// When to look for due boxes again. There may be thousands of moments to read.
@@ -187,14 +185,9 @@ final class HeldBoxes: RunPart {
             preparing[release] = (box, end)
             return
         }
-        let isNew = !contents.damaged.isEmpty && !damaged.contains(release)
-        if isNew { for file in contents.damaged { log.failure(file.failure) } }
         let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
-            if isNew {
-                try recordDamage(contents, of: release, heldIn: box)
-                damaged.insert(release)
-            }
+            try recordDamage(contents, of: release, heldIn: box)
             for (id, path, _) in contents.damaged { try spool.setAside(id, path, now: now) }
             return try spool.forgetRelease(release)
         }
@@ -214,7 +207,8 @@ final class HeldBoxes: RunPart {
     private func recordDamage(
         _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
     ) throws(Failure) {
-        for (id, path, failure) in contents.damaged {
+        for (id, path, failure) in contents.damaged where reader.isUnrecorded(path) {
+            log.failure(failure)
             run.summary.count(.damaged)
             intake.log.append(
                 damaged: id, heldFor: device(ofMessageAt: path, heldIn: box), in: release,

@@ -118,14 +118,22 @@ package final class Job {
         if case .turns(let waiting, _) = notice?.filling { waiting } else { nil }
     }
 
-    /// Counts a device that ended without accepting the message. The badge may have been counted for another of its
-    /// users, at an earlier attempt.
+    /// Counts a device that ended without accepting the message.
     func miss(_ push: Push) throws(Failure) {
         guard let user = file.user(of: push.delivery) else { return }
+        try question(push)
         missed.users.insert(user)
         missed.devices += 1
-        for alternate in try file.alternates(to: push.original) {
-            if let user = alternate.user { missed.users.insert(user) }
+    }
+
+    /// Records the other users of a device for whom the message went out or was to go: at an earlier attempt, it may
+    /// have been counted in the badge of one of them.
+    func question(_ push: Push) throws(Failure) {
+        for delivery in try [push.original] + file.alternates(to: push.original) {
+            guard let user = file.user(of: delivery), user != file.user(of: push.delivery) else {
+                continue
+            }
+            missed.users.insert(user)
         }
     }
 

@@ -24,6 +24,12 @@ final class ReleaseReader: RunPart {
         fileprivate(set) var cancelled: Set<String> = []
     }
 
+    /// The damaged files of which this run has recorded that.
+    private var recorded: Set<String> = []
+
+    /// Whether it is still to be recorded that a file is damaged. After that, it counts as recorded.
+    func isUnrecorded(_ path: String) -> Bool { recorded.insert(path).inserted }
+
     private final class Reading {
         var paths: ArraySlice<String>
         var contents = Contents()

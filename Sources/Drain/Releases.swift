@@ -84,17 +84,20 @@ final class Releases: RunPart {
         var all: [HeldMessage] { shown + hidden }
     }
 
-    /// Sets the messages of a release that cannot be read aside.
+    /// Sets the messages of a release that cannot be read aside. The others are sent, also if that fails.
     private func setAsideDamaged(
         _ contents: ReleaseReader.Contents, _ push: Push
     ) throws(Failure) {
-        for (id, path, failure) in contents.damaged {
+        if contents.damaged.isEmpty { return }
+        for (id, path, failure) in contents.damaged where reader.isUnrecorded(path) {
             log.failure(failure)
             append(
                 .damaged, failure.cause, ofMessage: id, push,
                 isInDoubt: push.job.file.isInDoubt(push.delivery))
-            try intake.log.commit()
-            try spool.setAside(id, path, now: now)
+        }
+        try intake.log.commit()
+        for (id, path, _) in contents.damaged {
+            run.orLog { () throws(Failure) in try spool.setAside(id, path, now: now) }
         }
     }
 

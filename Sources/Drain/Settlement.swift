@@ -111,8 +111,10 @@ final class Settlement: RunPart {
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
         let job = push.job
         if outcome != .accepted { recordDoubt(push) }
-        if job.notification.badge != nil, outcome != .accepted, outcome != .held {
-            run.orLog { () throws(Failure) in try job.miss(push) }
+        if job.notification.badge != nil, outcome != .held {
+            run.orLog { () throws(Failure) in
+                try outcome == .accepted ? job.question(push) : job.miss(push)
+            }
         }
         append(verdict, of: push, outcome, isSent: isSent)
         if isSent, verdict.status != nil, service.provider.isOwn(push) { service.didJudge() }

@@ -278,7 +278,7 @@ package struct Examination {
                     action:
                         """
                         Delete each, or repair it as Sources/Spool/FORMAT.md describes and move it to \
-                        \(spool.name)/ready/normal. What a held message says (-held.jsonl) you can only send anew.
+                        \(spool.name)/ready/normal. A held message (-held.jsonl) cannot be put back: send its text again.
                         """,
                     ["files": .integer(Int64(names.count))]))
         }

@@ -64,8 +64,8 @@ enum Remedy {
             """
         case .clear:
             """
-            Remove what is in its place or restore it from a backup. If it is not of the state folder's \
-            account: chown -R --reference=\(folder) \(folder)
+            Remove what is in its place or restore it from a backup. If it belongs to another \
+            account than the state folder: chown -R --reference=\(folder) \(folder)
             """
         }
     }

@@ -20,7 +20,7 @@ package struct Report {
         /// Cancelled before all of it was sent.
         case cancelled
         case done
-        /// The message's file, or receipts that may tell what became of it, cannot be read.
+        /// The message's file, all that was held of it, or receipts that may tell what became of it cannot be read.
         case damaged
     }
 

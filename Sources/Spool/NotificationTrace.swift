@@ -116,9 +116,10 @@ extension NotificationTrace {
         // If the file was repaired and put back, more lines follow the one about the damage.
         let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
         if isOfDamage { wasDamaged = true }
-        // Of a held message, one device's file was damaged.
-        let isOfFile = isOfDamage && line["in"] == nil
-        if isOfFile || line["status"] != nil || isFinished { isDamaged = isOfFile }
+        // With `in`, it is about what was held for one device, not about the notification's own file.
+        if line["in"] == nil, isOfDamage || line["status"] != nil || isFinished {
+            isDamaged = isOfDamage
+        }
         if line["in"] != nil { return addReleased(line) }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil

@@ -114,7 +114,9 @@ extension Spool {
         var faults: [Failure] = []
         func erase(_ folder: String, _ file: String) throws(Failure) {
             do throws(Failure) {
-                erased.pushes += try intake.erase(user, folder, file, at: now)
+                let (count, isUsers) = try intake.erase(user, folder, file, at: now)
+                erased.pushes += count
+                if isUsers { isFound = true }
             } catch {
                 guard error.cause == FailureCause.faulty else { throw error }
                 faults.append(error)
@@ -135,13 +137,14 @@ extension Spool {
                         }
                         return
                     }
-                    isFound = true
                     if idOfFile(file) != nil {
                         try erase(folder, file)
                     } else if try isLeftover(path, at: .systemNow) {
-                        _ = try systemCalls(eraseLines(of: user, in: path))
-                        erased.pushes += 1
+                        let count = try systemCalls(eraseLines(of: user, in: path))
+                        erased.pushes += count
+                        if count > 0 { isFound = true }
                     } else {
+                        isFound = true
                         unaccepted.append((folder, file))
                     }
                 }
@@ -153,7 +156,6 @@ extension Spool {
             let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
             let isNamed = try systemCalls(Files.contains(name, in: "\(folder)/\(accepted)"))
             guard isNamed else { continue }
-            isFound = true
             try erase(folder, accepted)
         }
         for fault in faults { unreadable.record(fault) }
@@ -227,8 +229,8 @@ extension Spool {
     /// Erases a user from a file that is not sent: it was never accepted, or it is damaged. One that is for the user
     /// alone is removed; from the others, the lines of the user's devices are.
     ///
-    /// - Returns: how many of these there were.
-    private func eraseLines(of user: UserID, in path: String) throws(SystemError) -> Int {
+    /// - Returns: how many files, lines and, where it cannot be read whose they are, places were the user's.
+    func eraseLines(of user: UserID, in path: String) throws(SystemError) -> Int {
         let quoted = JSON.text(.string(user.text))
         let name = Array(quoted.dropFirst().dropLast())
         guard try Files.contains(name, in: path) else { return 0 }
@@ -248,7 +250,7 @@ extension Spool {
             }
             if count > 0 { try Files.replace(path, with: lines.text) }
         }
-        // Where a file does not say whose it is, only the name can be erased.
+        // Where the first line cannot be read, the name may be left in it.
         if !isReadable {
             count += try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
         }
@@ -274,14 +276,15 @@ extension Spool {
 extension Intake {
     /// Cancels a notification's pushes to a user, and removes the user from its file.
     ///
-    /// - Returns: how many pushes had no outcome.
+    /// - Returns: how many pushes had no outcome, and whether the file had any of the user's devices. It may also
+    ///   name the user in what it says.
     /// - Throws: `faulty` if the file stays where it is and cannot be read.
     fileprivate func erase(
         _ user: UserID, _ folder: String, _ name: String, at now: Timestamp
-    ) throws(Failure) -> Int {
+    ) throws(Failure) -> (pushes: Int, isUsers: Bool) {
         guard let file = try take(folder, name) else {
             try checkRead("\(folder)/\(name)")
-            return 0
+            return (0, false)
         }
         var count = 0
         var hasRemaining = false
@@ -291,7 +294,7 @@ extension Intake {
                 guard isDamage(error) else { throw error }
                 try setAside(file, error)
                 try checkRead(file.path)
-                return count
+                return (count, count > 0)
             }
             guard let delivery = next else { break }
             // A device that the notification also goes to for another user stays in it.
@@ -305,16 +308,17 @@ extension Intake {
             if log.pendingBytes >= 1 << 19 { try log.commit() }
         }
         try log.commit()
-        if hasRemaining {
-            try spool.rewrite(file) { $0 != user }
-            leave(file)
-        } else {
+        guard hasRemaining else {
             finish(file, at: now)
             try log.commit()
             // A finished file that cannot be removed is nothing to a drainer. Here it names the user.
             _ = try systemCalls(Files.erase(file.path))
+            return (count, true)
         }
-        return count
+        let isUsers = try spool.names(user, in: file)
+        if isUsers { try spool.rewrite(file) { $0 != user } }
+        leave(file)
+        return (count, isUsers)
     }
 
     private func checkRead(_ path: String) throws(Failure) {
@@ -343,6 +347,15 @@ extension Intake {
 }
 
 extension Spool {
+    /// Whether one of the devices in a notification's file is the user's.
+    fileprivate func names(_ user: UserID, in file: SpoolFile) throws(Failure) -> Bool {
+        guard let whole = try SpoolFile.open(file.path) else { return false }
+        while let delivery = try whole.nextOfAll() {
+            if whole.user(of: delivery) == user { return true }
+        }
+        return false
+    }
+
     /// Rewrites a notification's file with the devices of some users only.
     fileprivate func rewrite(_ file: SpoolFile, for isKept: (UserID?) -> Bool) throws(Failure) {
         guard let whole = try SpoolFile.open(file.path) else { return }
@@ -370,63 +383,4 @@ extension Delivery {
         let isFirst = written.insert(number).inserted
         setAlternate(to: isFirst ? nil : number)
     }
-}
-
-/// What is left of a notification's file without a user's devices.
-private struct LinesOfOthers {
-    private(set) var text: [UInt8]
-    /// How many lines were the user's, or 1 if the file is for the user alone.
-    private(set) var count = 0
-    /// Whether nothing is left for anybody.
-    private(set) var isNothing = true
-    /// Whether the first line says whose the file is.
-    let isReadable: Bool
-
-    /// - Parameter quoted: the user's id as JSON has it.
-    init(_ file: [UInt8], besides user: UserID, _ quoted: [UInt8]) {
-        let member = Array("\"user\":".utf8) + quoted
-        let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        let first = members(of: lines[0])
-        text = Array(lines[0])
-        isReadable = first != nil
-        // The spool alone writes these two members after each other.
-        let ownStart = member + Array(",\"accepted_at\":".utf8)
-        if first.map({ Self.isUsers($0, user) }) ?? occurs(ownStart, in: lines[0]) {
-            count = 1
-            return
-        }
-        // The devices of these numbers have lost the line that stood for them: an alternate does from now on.
-        var open: Set<Int> = []
-        for line in lines.dropFirst() {
-            let members = members(of: line)
-            let delivery = members.flatMap(Delivery.init)
-            if members.map({ Self.isUsers($0, user) }) ?? occurs(member, in: line) {
-                count += 1
-                if let delivery, !delivery.isAlternate { open.insert(delivery.number) }
-            } else {
-                text.append(UInt8(ascii: "\n"))
-                if !line.isEmpty { isNothing = false }
-                if var delivery, delivery.isAlternate, open.remove(delivery.number) != nil {
-                    delivery.setAlternate(to: nil)
-                    text += JSON.text(.object(delivery.members))
-                } else {
-                    text += line
-                }
-            }
-            // Another line may be the last one now.
-            if LastLine.isMarked(line), !LastLine.isMarked(text[...]) { LastLine.mark(&text) }
-        }
-        if count == 0 { isNothing = false }
-    }
-
-    private static func isUsers(_ members: JSONObject, _ user: UserID) -> Bool {
-        members["user"]?.string.flatMap(UserID.init) == user
-    }
-}
-
-private func occurs(_ bytes: [UInt8], in line: ArraySlice<UInt8>) -> Bool {
-    guard line.count >= bytes.count else { return false }
-    for start in line.startIndex...(line.endIndex - bytes.count)
-    where line[start..<(start + bytes.count)].elementsEqual(bytes) { return true }
-    return false
 }

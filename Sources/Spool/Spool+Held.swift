@@ -677,12 +677,29 @@ extension Spool {
         }
         for release in try missing(among: releases(), orMay: false) {
             _ = try unreadable.names(in: released(release))
-            let first = try messages(of: release, damaged: { (_, _, _) in }).first
-            if first?.notification.user == user { paths.append(released(release)) }
+            if try isRelease(release, of: user, &unreadable) { paths.append(released(release)) }
         }
         for box in paths { try forEachHeld(in: box, &unreadable, each) }
         try commit()
         for box in paths { try eraseBox(box, now: now, &unreadable) }
+    }
+
+    /// Whether a release's messages are a user's. What cannot be read of them is erased at once if it is.
+    private func isRelease(
+        _ release: String, of user: UserID, _ unreadable: inout Skipped
+    ) throws(Failure) -> Bool {
+        for path in try paths(ofRelease: release) {
+            do throws(Failure) {
+                if let owner = try userOfHeldMessage(at: path) { return owner == user }
+            } catch {
+                guard Damage.explains(error) else { throw error }
+                try unreadable.attempt { () throws(SystemError) in
+                    try eraseLines(of: user, in: path)
+                } then: { (_) in
+                }
+            }
+        }
+        return false
     }
 
     private func forEachHeld(

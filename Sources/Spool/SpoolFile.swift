@@ -127,16 +127,9 @@ package final class SpoolFile {
         var alternates: [Int: [Delivery]] = [:]
         // Reading the lines would take ten times as long.
         let isNamed = try systemCalls(Files.contains(Array("\"also\"".utf8), in: path))
-        guard isNamed, let whole = try SpoolFile.open(path) else { return [:] }
-        do throws(Failure) {
-            while let delivery = try whole.nextOfAll() {
-                if delivery.isAlternate {
-                    alternates[delivery.number, default: []].append(delivery)
-                }
-            }
-        } catch {
-            // Whoever reads the devices up to the damage finds it.
-            guard error.cause == FailureCause.corrupt else { throw error }
+        guard isNamed else { return [:] }
+        try forEachReadable { (delivery) in
+            if delivery.isAlternate { alternates[delivery.number, default: []].append(delivery) }
         }
         return alternates
     }
@@ -148,12 +141,25 @@ package final class SpoolFile {
     ) throws(Failure) -> [Delivery] {
         let name = Array("\"device\":".utf8) + JSON.text(.string(token.text))
         let isNamed = try systemCalls(Files.contains(name, in: path))
-        guard isNamed, let whole = try SpoolFile.open(path) else { return [] }
+        guard isNamed else { return [] }
         var others: [Delivery] = []
-        while let other = try whole.nextOfAll() {
+        try forEachReadable { (other) in
             if other.token == token, other.number != delivery.number { others.append(other) }
         }
         return others
+    }
+
+    /// Calls `body` with each delivery in the file whose line can be read, also behind a damaged one. Whoever
+    /// reads the devices one after the other finds the damage.
+    private func forEachReadable(_ body: (Delivery) -> Void) throws(Failure) {
+        guard let whole = try SpoolFile.open(path) else { return }
+        do throws(Failure) {
+            while let line = try whole.lines.next() {
+                if let delivery = readDelivery(line) { body(delivery) }
+            }
+        } catch {
+            guard error.cause == FailureCause.corrupt else { throw error }
+        }
     }
 
     /// Replaces the content by what is to be sent now.

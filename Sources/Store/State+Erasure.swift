@@ -347,8 +347,9 @@ extension State {
         // The lines stay JSON: only the name of the user's file is overwritten.
         let file = Array("/\(user.documentName.file).json".utf8)
         // A log is read in terminals, so it has escapes for what they would obey.
-        let text = String(decoding: quoted(user), as: UTF8.self)
-        let names = [quoted(user), Array(withoutControls(text).utf8)]
+        let raw = quoted(user)
+        let escaped = Array(withoutControls(String(decoding: raw, as: UTF8.self)).utf8)
+        let names = raw == escaped ? [raw] : [raw, escaped]
         let logs = ["deliver.log", "deliver.log.1"].map { ($0, names + [file]) }
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {

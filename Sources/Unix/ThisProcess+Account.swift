@@ -7,8 +7,8 @@ extension ThisProcess {
     /// The account as a command such as chown takes it.
     package static var account: String { Accounts.argument(for: user) }
 
-    /// What gives this account access to all of a state folder. Where that is another account's, whoever asks may
-    /// only have used the wrong one.
+    /// What gives this account access to all of a state folder. Where that is another account's, the
+    /// program may only have been run under the wrong one.
     ///
     /// - Parameter more: a further command.
     @export(interface)

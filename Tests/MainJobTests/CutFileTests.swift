@@ -116,6 +116,26 @@ import Turnstone
         #expect(lines.count == names.count, "\(lines)")
     }
 
+    @Test("beside another of the same box, too, which is sent")
+    func unmovableBesideAnother() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...3)
+        try mute(in: world, minutes: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        let other = try world.sent(["users": ["ann"], "title": "Another"])
+        try world.run("deliver")
+        for name in world.spooled() where name.contains(id) { try world.state.write("", to: name) }
+        try world.state.write("no folder", to: "spool/apns/failed")
+        try world.advance(seconds: 3700)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
+        world.variables["DELIVER_LINGER_SECONDS"] = "3"
+        try world.run("deliver")
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        #expect(try world.report(other)["counts"] == ["accepted": 3])
+        #expect(try world.report(id)["counts"] == ["damaged": 3])
+    }
+
     @Test("also a large one in which a phone has several users, after all that is left was sent")
     func largeWithAlternates() throws {
         let world = try World()

@@ -137,6 +137,47 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test("what a release was to bring and nobody can read is removed", arguments: [false, true])
+    func releasedAndUnreadable(hasFirstLine: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        try world.change("zebra-4711") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(60)
+        }
+        _ = try world.sent(["users": ["zebra-4711"], "title": "Private"])
+        try world.run("deliver")
+        let name = try #require(world.spooled().first)
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        try world.state.remove(name)
+        let file = try #require(name.split(separator: "/").last)
+        let release = "0a9c8f24-1111-4222-8333-123456789012"
+        try world.state.write(
+            hasFirstLine ? String(text.dropLast(3)) : "x\(text)",
+            to: "spool/apns/held/released/\(release)/\(file)")
+        try world.erase("zebra-4711")
+        try world.run("deliver")
+        try expectGone("zebra-4711", token(1), from: world)
+    }
+
+    @Test("a file that was never accepted and only speaks of the user stays and counts as nobody's")
+    func unaccepted() throws {
+        let world = try begin(["zebra-4711", "ben"])
+        _ = try world.sent([
+            "users": ["ben"], "title": "T", "data": ["from": "zebra-4711"],
+        ])
+        let name = try #require(world.spooled().first)
+        let bytes = try #require(world.state.read(name))
+        try world.state.remove(name)
+        try world.state.write(bytes, to: "\(name).new")
+        var times = [timeval(), timeval()]
+        times[0].tv_sec = time(nil) - 90
+        times[1].tv_sec = time(nil) - 90
+        try #require(utimes("\(world.state.path)/\(name).new", times) == 0)
+        let event = world.message("DELETE", "/api/users/zebra-4711")
+        let answer = try Answer(event: world.startBackend("users", event).end().stdout)
+        #expect(answer.json?.object?["erased"]?.object?["pushes"] ?? 0 == 0, "\(answer.body)")
+        #expect(world.state.read("\(name).new") == bytes)
+    }
+
     private func expectGone(_ user: String, _ token: String, from world: World) throws {
         for (name, bytes) in world.state.files() {
             let text = String(decoding: bytes, as: UTF8.self)

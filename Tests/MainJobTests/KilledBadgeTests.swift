@@ -108,6 +108,33 @@ import Turnstone
         #expect(try world.document(2)["badge"] ?? 0 == 0)
     }
 
+    @Test(
+        "counted for a phone's first user who then wants nothing, and sent for its second",
+        arguments: [200, 410])
+    func firstUser(status: Int64) throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        let id = try world.sent(["users": ["1", "2"], "title": "T", "badge": "+1"])
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        #expect(try world.document(1)["badge"] == 1)
+        try world.change("1") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .hours(10)
+        }
+        if status != 200 {
+            try world.simulator.perform([
+                "do": "apns-fault", "status": .integer(status), "reason": "Unregistered",
+                "count": 1,
+            ])
+        }
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        let isAccepted = status == 200
+        #expect(try world.report(id)["counts"] == [isAccepted ? "accepted" : "gone": 1])
+        #expect(try world.document(1)["badge"] ?? 0 == 0)
+        #expect(try world.document(2)["badge"] ?? 0 == (isAccepted ? 1 : 0))
+    }
+
     private func hasEnded(_ world: World) -> Bool {
         let lock = world.state.read("spool/apns/drainer.lock") ?? []
         return String(decoding: lock, as: UTF8.self).contains("\"ended\"")
