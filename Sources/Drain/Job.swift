@@ -33,8 +33,8 @@ package final class Job {
     var unrecordedAlerts = 0
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
-    /// If the message changes badges: the users of devices that ended in this pass without accepting it, and
-    /// how many these devices are.
+    /// If the message changes badges: the users of devices that ended in this pass without accepting it for
+    /// them, and how many devices accepted it for nobody.
     private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?
@@ -121,14 +121,14 @@ package final class Job {
     /// Counts a device that ended without accepting the message.
     func miss(_ push: Push) throws(Failure) {
         guard let user = file.user(of: push.delivery) else { return }
-        try question(push)
+        try missOthers(of: push)
         missed.users.insert(user)
         missed.devices += 1
     }
 
-    /// Records the other users of a device for whom the message went out or was to go: at an earlier attempt, it may
-    /// have been counted in the badge of one of them.
-    func question(_ push: Push) throws(Failure) {
+    /// Records the other users of a push's device: at an earlier attempt, the message may have been counted in the
+    /// badge of one of them.
+    func missOthers(of push: Push) throws(Failure) {
         for delivery in try [push.original] + file.alternates(to: push.original) {
             guard let user = file.user(of: delivery), user != file.user(of: push.delivery) else {
                 continue

@@ -113,7 +113,7 @@ final class Settlement: RunPart {
         if outcome != .accepted { recordDoubt(push) }
         if job.notification.badge != nil, outcome != .held {
             run.orLog { () throws(Failure) in
-                try outcome == .accepted ? job.question(push) : job.miss(push)
+                try outcome == .accepted ? job.missOthers(of: push) : job.miss(push)
             }
         }
         append(verdict, of: push, outcome, isSent: isSent)
