@@ -369,7 +369,7 @@ def check_report(world, message, report):
         if device is None:
             continue
         # It arrived at the former token, perhaps while that was replaced, or a drainer was killed with the answer recorded.
-        ids = {device_id(PHONES[name]) for name in (device.name, device.twin) if name in PHONES}
+        ids = {device_id(PHONES[name]) for name in device.names if name in PHONES}
         if device.former.intersection(arrived) and any(line["id"] in ids and line["state"] == "accepted" for line in lines):
             continue
         if device.phone not in arrived and not (user in message.held and (accepted or forgotten)):

@@ -30,8 +30,12 @@ class Device:
     phone: str
     name: str  # the phone of its first token, or "another": listings and reports know it by this
     doubtful: bool = False  # the gateway refused it: whether it is pushed to is not checked
-    twin: str | None = None  # the name of the device that it became one with: listings may know it by either
+    twins: set = field(default_factory=set)  # the names of devices that became one with it: listings may know it by any of them
     former: set = field(default_factory=set)  # phones that it had before
+
+    @property
+    def names(self):
+        return {self.name} | self.twins
 
 
 @dataclass
@@ -171,9 +175,8 @@ class World:
 
     def is_on(self, device, phone):
         """Whether a device is on a phone. One id is one phone: that of a token that another user has still counts after it was replaced."""
-        names = {name for user in USERS for other in self.devices[user] if other.phone == phone
-                 for name in (other.name, other.twin)} - {"another", None}
-        return device.phone == phone or device.name in names or device.twin in names
+        names = {name for user in USERS for other in self.devices[user] if other.phone == phone for name in other.names} - {"another"}
+        return device.phone == phone or bool(device.names & names)
 
     def slot_of(self, slot):
         while slot in self.aliases:
@@ -185,7 +188,7 @@ class World:
         if device is None:
             self.slots += 1
             # The name of a token that went on to another phone is that phone's.
-            is_taken = any(phone in (other.name, other.twin) for other in self.devices[user])
+            is_taken = any(phone in other.names for other in self.devices[user])
             self.devices[user].append(Device(self.slots, phone, "another" if is_taken else phone))
             # All phones are told with the new one, also those that may have been told.
             for (_, player), book in self.told_at.items():
@@ -255,8 +258,9 @@ class World:
         """Where two devices became one, takes the name that it is listed by."""
         for user in USERS:
             for device in self.devices[user]:
-                if device.twin is not None and device.name not in listed[user] and device.twin in listed[user]:
-                    device.name, device.twin = device.twin, device.name
+                if device.name not in listed[user] and device.twins & listed[user]:
+                    names, device.name = device.names, min(device.twins & listed[user])
+                    device.twins = names - {device.name}
 
     def listing(self):
         """The devices of each user that GET /api/devices must show."""
@@ -292,7 +296,7 @@ class World:
             twin = self.device(user, phone)
             if twin is not None:
                 self.devices[user].remove(twin)
-                replaced.twin = twin.name
+                replaced.twins |= twin.names
                 self.aliases[twin.slot] = replaced.slot
                 for message in self.messages.values():
                     both = [target for target in message.targets
