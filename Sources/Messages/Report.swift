@@ -156,6 +156,9 @@ package struct Report {
             && count(.held) == 0
     }
 
+    /// Whether nothing is left that could be called off.
+    package var isSent: Bool { state == .done && count(.damaged) == 0 }
+
     package var state: State {
         if trace.isDamaged { return .damaged }
         if !isOpen {

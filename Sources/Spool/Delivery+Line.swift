@@ -47,7 +47,9 @@ extension Delivery {
             stamp = number
         }
         if line.take(#","proven":true"#) { isProven = true }
-        _ = line.take(#","last":true"#)
+        if line.take(#","last":"#) {
+            guard line.integer() != nil else { return nil }
+        }
         guard line.take("}"), line.isAtEnd else { return nil }
     }
 }

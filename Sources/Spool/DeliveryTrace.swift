@@ -24,6 +24,9 @@ package struct DeliveryTrace: Equatable, Sendable {
     /// Whether it is in a file that can be read, whatever became of other parts.
     var isWaiting = false
 
+    /// Whether nothing can follow, unless it is held.
+    var hasEnded: Bool { outcome != nil && outcome != .damaged }
+
     /// The name of the box in which it is held.
     var box: String? {
         guard outcome == .held, let user = user.flatMap(UserID.init) else { return nil }

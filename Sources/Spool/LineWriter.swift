@@ -7,6 +7,7 @@ struct LineWriter {
     private let file: FileDescriptor
     private var bytes: [UInt8] = []
     private var isOfNotification = false
+    private var count = 0
 
     init(_ file: FileDescriptor) {
         self.file = file
@@ -21,15 +22,16 @@ struct LineWriter {
     /// - Throws: too large if the line is longer than ``LineReader/longest``.
     mutating func append(_ members: JSONObject) throws(Failure) {
         let line = line(members)
-        guard line.count + LastLine.mark.count <= LineReader.longest else {
+        guard line.count + LastLine.longest <= LineReader.longest else {
             throw .refused(
                 .tooLarge,
-                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest - LastLine.mark.count)"
+                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest - LastLine.longest)"
             )
         }
         // The line before this one is not the last.
         if bytes.count > 65_536 { try write() }
         bytes += line
+        count += 1
     }
 
     /// Appends a device with the next number. An alternate has its number already.
@@ -44,9 +46,7 @@ struct LineWriter {
     /// Writes all that is left, after which nothing may be appended.
     mutating func finish() throws(Failure) {
         if isOfNotification {
-            bytes.removeLast()
-            LastLine.mark(&bytes)
-            bytes.append(UInt8(ascii: "\n"))
+            LastLine.mark(&bytes, before: bytes.count - 1, count: count)
         }
         try write()
     }

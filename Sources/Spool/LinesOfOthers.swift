@@ -8,8 +8,6 @@ struct LinesOfOthers {
     private(set) var count = 0
     /// Whether nothing is left for anybody.
     private(set) var isNothing = true
-    /// Whether the first line says whose the file is.
-    let isReadable: Bool
 
     /// - Parameter quoted: the user's id as JSON has it.
     init(_ file: [UInt8], besides user: UserID, _ quoted: [UInt8]) {
@@ -17,18 +15,25 @@ struct LinesOfOthers {
         let lines = file.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let first = members(of: lines[0])
         text = Array(lines[0])
-        isReadable = first != nil
         // The spool alone writes these two members after each other.
         let ownStart = member + Array(",\"accepted_at\":".utf8)
-        if first.map({ Self.isUsers($0, user) }) ?? occurs(ownStart, in: lines[0]) {
+        func isCut(_ line: ArraySlice<UInt8>) -> Bool {
+            ends(line, with: member[...])
+                || line.endIndex == file.endIndex && ends(line, with: member.dropLast())
+        }
+        if first.map({ Self.isUsers($0, user) })
+            ?? (occurs(ownStart, in: lines[0]) || isCut(lines[0]))
+        {
             count = 1
             return
         }
         // The devices of these numbers have lost the line that stood for them: an alternate does from now on.
         var open: Set<Int> = []
+        var last: (end: Int, count: Int)?
         for line in lines.dropFirst() {
             let members = members(of: line)
-            let isUsers = members.map { Self.isUsers($0, user) } ?? occurs(member, in: line)
+            let isUsers =
+                members.map { Self.isUsers($0, user) } ?? (occurs(member, in: line) || isCut(line))
             let delivery = isUsers || !open.isEmpty ? members.flatMap(Delivery.init) : nil
             if isUsers {
                 count += 1
@@ -40,18 +45,23 @@ struct LinesOfOthers {
                     delivery.setAlternate(to: nil)
                     text += JSON.text(.object(delivery.members))
                 } else {
-                    text += line
+                    text += LastLine.unmarked(line)
                 }
             }
             // Another line may be the last one now.
-            if LastLine.isMarked(line), !LastLine.isMarked(text[...]) { LastLine.mark(&text) }
+            if let count = LastLine.count(in: line) { last = (text.count, count) }
         }
         if count == 0 { isNothing = false }
+        if let last { LastLine.mark(&text, before: last.end, count: last.count - count) }
     }
 
     private static func isUsers(_ members: JSONObject, _ user: UserID) -> Bool {
         members["user"]?.string.flatMap(UserID.init) == user
     }
+}
+
+private func ends(_ line: ArraySlice<UInt8>, with bytes: ArraySlice<UInt8>) -> Bool {
+    line.suffix(bytes.count).elementsEqual(bytes)
 }
 
 private func occurs(_ bytes: [UInt8], in line: ArraySlice<UInt8>) -> Bool {

@@ -5,7 +5,7 @@ import Turnstone
 package struct NotificationTrace {
     /// Its deliveries, by their numbers.
     package internal(set) var deliveries: [DeliveryTrace] = []
-    /// How many of these have an outcome.
+    /// How many of these have an outcome, and were not only damaged: another may follow then.
     var endedCount = 0
     /// Whether the receipts say that every device has its outcome.
     package internal(set) var isFinished = false
@@ -54,9 +54,9 @@ extension NotificationTrace {
     var isMissing: Bool { !isComplete && (!isInSpool || lacksDevices) }
 
     private mutating func add(_ line: JSONObject, of number: Int) {
-        let hadEnded = deliveries[number].outcome != nil
+        let hadEnded = deliveries[number].hasEnded
         deliveries[number].add(line)
-        if !hadEnded, deliveries[number].outcome != nil { endedCount += 1 }
+        if deliveries[number].hasEnded != hadEnded { endedCount += hadEnded ? -1 : 1 }
     }
 
     /// The names of the boxes that the receipts say it is in.
@@ -78,6 +78,16 @@ extension NotificationTrace {
             if isGone || delivery.outcome == nil && !delivery.isWaiting {
                 deliveries[number].outcome = .damaged
             }
+        }
+    }
+
+    /// Takes what receipts tell of releases for the deliveries of which nothing else is known: the receipts that say
+    /// which of them were held cannot be read.
+    mutating func nameReleased() {
+        for number in deliveries.indices where !released.isEmpty {
+            let delivery = deliveries[number]
+            guard delivery.outcome == nil, !delivery.isKnown, !delivery.isWaiting else { continue }
+            deliveries[number] = released.removeFirst()
         }
     }
 

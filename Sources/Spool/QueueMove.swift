@@ -114,9 +114,8 @@ final class QueueMove {
         defer { for part in parts { part.source.intake.held[id] = nil } }
         do throws(Failure) {
             var numbers: Set<Int> = []
-            for part in parts {
-                try forEachDelivery(of: part.file) { (_, number) in numbers.insert(number) }
-            }
+            parts = try sound(among: parts) { numbers.formUnion($0) }
+            guard let file = parts.first?.file else { return }
             if numbers.isEmpty { numbers = [number(of: file.notification)] }
             // A part of it that came earlier must be finished before another one comes.
             for number in numbers {
@@ -137,6 +136,28 @@ final class QueueMove {
             report(error)
             leave(parts)
         }
+    }
+
+    /// The parts that can be read. The others are set aside.
+    ///
+    /// - Parameter body: gets the numbers of the queues that a part's devices go to.
+    private func sound(
+        among parts: [(source: Source, file: SpoolFile)], _ body: (Set<Int>) -> Void
+    ) throws(Failure) -> [(source: Source, file: SpoolFile)] {
+        var sound: [(source: Source, file: SpoolFile)] = []
+        for part in parts {
+            var numbers: Set<Int> = []
+            do throws(Failure) {
+                try forEachDelivery(of: part.file) { (_, number) in numbers.insert(number) }
+            } catch {
+                guard Damage.explains(error) else { throw error }
+                try part.source.intake.setAside(part.file, error)
+                continue
+            }
+            sound.append(part)
+            body(numbers)
+        }
+        return sound
     }
 
     private func leave(_ parts: [(source: Source, file: SpoolFile)]) {

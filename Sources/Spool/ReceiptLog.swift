@@ -267,7 +267,7 @@ extension ReceiptLog {
         }
 
         /// The volume that was set aside under this name, if one was.
-        fileprivate static func volume(named name: String, of queue: QueueName) -> Volume? {
+        static func volume(named name: String, of queue: QueueName) -> Volume? {
             let bytes = Array(name.utf8)
             guard let end = firstPlace(of: Array(suffix.utf8), in: bytes, 0..<bytes.count) else {
                 return nil

@@ -74,7 +74,7 @@ extension Spool {
         let log = ReceiptLog(of: self, elected)
         let intake = Intake(spool: self, log: log, report: report)
         try intake.recover(at: now)
-        let name = JSON.text(.string(user.text))
+        let name = Array(JSON.text(.string(user.text)).dropFirst().dropLast())
         var erased = Erased()
         var unreadable = Skipped(report)
         // A file that is renamed while its folder is listed can be missed. By the next round it has its final
@@ -126,7 +126,7 @@ extension Spool {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(name, in: path)
+                    try Files.contains(name, in: path, as: .string)
                 } then: { (isNamed) throws(Failure) in
                     guard isNamed else {
                         if idOfFile(file) == nil {
@@ -154,7 +154,8 @@ extension Spool {
         for (folder, file) in unaccepted {
             if try !isGone("\(folder)/\(file)", naming: name) { erased.isUnfinished = true }
             let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
-            let isNamed = try systemCalls(Files.contains(name, in: "\(folder)/\(accepted)"))
+            let isNamed = try systemCalls(
+                Files.contains(name, in: "\(folder)/\(accepted)", as: .string))
             guard isNamed else { continue }
             try erase(folder, accepted)
         }
@@ -178,22 +179,32 @@ extension Spool {
         of user: UserID, _ unreadable: inout Skipped, in isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
-        let member = Array("\"user\":".utf8) + receiptText(user.text) + [UInt8(ascii: ",")]
-        // Also files that were set aside, which have a longer name.
+        let member = Array("\"user\":".utf8) + receiptText(user.text)
+        // Also files that were set aside, which have a longer name. They may have lost their end.
         let rest = ".\(queue.text)."
-        return try overwrite(
-            member, with: UInt8(ascii: " "), in: ReceiptLog(of: self).folder, &unreadable
-        ) { name in
-            let day = firstDigits(10, of: name)
-            return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
+        let forms: [([UInt8], Files.Occurrence)] = [
+            (member + [UInt8(ascii: ",")], .any), (member.dropLast(), .end), (member, .end),
+        ]
+        var count = 0
+        for (bytes, occurrence) in forms {
+            count += try overwrite(
+                bytes, as: occurrence, in: ReceiptLog(of: self).folder, &unreadable
+            ) { name in
+                if occurrence == .end, ReceiptLog.SetAside.volume(named: name, of: queue) == nil {
+                    return false
+                }
+                let day = firstDigits(10, of: name)
+                return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
+            }
         }
+        return count
     }
 
     /// Whether a file that was being written no longer has its temporary name. Waits up to 2 s.
     private func isGone(_ path: String, naming name: [UInt8]) throws(Failure) -> Bool {
         let start = Instant.now
         while true {
-            let isThere = try systemCalls(Files.contains(name, in: path))
+            let isThere = try systemCalls(Files.contains(name, in: path, as: .string))
             guard isThere else { return true }
             guard Instant.now - start < .milliseconds(2000) else { return false }
             sleep(for: .milliseconds(20))
@@ -227,44 +238,38 @@ extension Spool {
     }
 
     /// Erases a user from a file that is not sent: it was never accepted, or it is damaged. One that is for the user
-    /// alone is removed; from the others, the lines of the user's devices are.
+    /// alone is removed; from the others, the lines of the user's devices are. From one of more than 256 MiB, only
+    /// the id is.
     ///
-    /// - Returns: how many files, lines and, where it cannot be read whose they are, places were the user's.
+    /// - Returns: how many files, lines or places were the user's.
     func eraseLines(of user: UserID, in path: String) throws(SystemError) -> Int {
         let quoted = JSON.text(.string(user.text))
         let name = Array(quoted.dropFirst().dropLast())
-        guard try Files.contains(name, in: path) else { return 0 }
-        var bytes: [UInt8]?
+        guard try Files.contains(name, in: path, as: .string) else { return 0 }
+        let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
             guard error.errno == .tooLarge else { throw error }
+            return try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
         }
-        var count = 0
-        var isReadable = false
-        if let bytes {
-            let lines = LinesOfOthers(bytes, besides: user, quoted)
-            count = lines.count
-            isReadable = lines.isReadable
-            if lines.isNothing {
-                try Files.erase(path)
-                return count
-            }
-            if count > 0 { try Files.replace(path, with: lines.text) }
+        guard let bytes else { return 0 }
+        let lines = LinesOfOthers(bytes, besides: user, quoted)
+        if lines.isNothing {
+            try Files.erase(path)
+        } else if lines.count > 0 {
+            try Files.replace(path, with: lines.text)
         }
-        // Where the first line cannot be read, the name may be left in it.
-        if !isReadable {
-            count += try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
-        }
-        return count
+        return lines.count
     }
 
     private func overwrite(
-        _ bytes: [UInt8], with byte: UInt8, in folder: String, _ unreadable: inout Skipped,
-        where isIncluded: (String) -> Bool = { _ in true }
+        _ bytes: [UInt8], as occurrence: Files.Occurrence, in folder: String,
+        _ unreadable: inout Skipped, where isIncluded: (String) -> Bool
     ) throws(Failure) -> Int {
         var count = 0
         for name in try unreadable.names(in: folder) where isIncluded(name) {
             try unreadable.attempt { () throws(SystemError) in
-                try Files.overwrite(bytes, with: byte, in: "\(folder)/\(name)")
+                try Files.overwrite(
+                    bytes, with: UInt8(ascii: " "), in: "\(folder)/\(name)", as: occurrence)
             } then: { (found) in
                 count += found
             }

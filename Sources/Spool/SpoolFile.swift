@@ -29,9 +29,12 @@ package final class SpoolFile {
     /// By number, once they were needed: few phones have several users.
     private var alternates: [Int: [Delivery]]?
     private var lines: LineReader
-    /// Whether the line that was read last has to be followed by another one.
-    private var isCut: Bool
+    /// Whether the file's last line says how many lines there are.
     private let hasLast: Bool
+    /// The numbers of the devices that were read.
+    private var numbers = NumberSet()
+    /// How many lines were read, and how many there are, as the one says that was read last.
+    private var lineCount: (read: Int, said: Int?)
 
     /// - Returns: `nil` if there is no such file.
     /// - Throws: `corrupt` if its first line is not a notification, `newer` if a newer program wrote it,
@@ -60,7 +63,7 @@ package final class SpoolFile {
         guard let notification = Notification(members) else { throw corrupt(path) }
         self.notification = notification
         hasLast = LastLine.isAnnounced(in: members)
-        isCut = hasLast && !LastLine.isMarked(line)
+        lineCount = (1, LastLine.count(in: line))
         lane = notification.lane(devices: lines.isWhole ? 1 : .max)
         pass = Int(members["pass"]?.count ?? 1)
         wasReached = members["reached"]?.bool ?? false
@@ -74,7 +77,7 @@ package final class SpoolFile {
 
     /// Returns the next device without an outcome; `nil` at the end.
     ///
-    /// - Throws: `corrupt` if a line is not a device, or the last line is missing.
+    /// - Throws: `corrupt` if a line is not a device, or lines are missing.
     @export(interface)
     package func next() throws(Failure) -> Delivery? {
         while let delivery = try nextOfAll() {
@@ -90,10 +93,14 @@ package final class SpoolFile {
     func nextOfAll() throws(Failure) -> Delivery? {
         while let line = try lines.next() {
             guard let delivery = readDelivery(line) else { throw corrupt(path) }
-            isCut = hasLast && !LastLine.isMarked(line)
+            // The count at the end would show that a line is there twice, but by then it may have been sent twice.
+            guard delivery.isAlternate || numbers.insert(delivery.number) else {
+                throw corrupt(path)
+            }
+            if hasLast { lineCount = (lineCount.read + 1, LastLine.count(in: line)) }
             if !progress.settled.contains(delivery.number) { return delivery }
         }
-        guard !isCut else { throw corrupt(path) }
+        guard !hasLast || lineCount.read == lineCount.said else { throw corrupt(path) }
         return nil
     }
 

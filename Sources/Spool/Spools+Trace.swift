@@ -56,7 +56,8 @@ extension Spools {
         // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
         let lacksReceipts = trace.isUnread && (trace.lacksDevices || !held.missing.isEmpty)
         trace.lacksReceipts = lacksReceipts
-        if lacksReceipts || trace.isDamaged || trace.wasDamaged {
+        if lacksReceipts { trace.nameReleased() }
+        if lacksReceipts || trace.isDamaged || trace.wasDamaged || !held.missing.isEmpty {
             trace.settleAsDamaged(heldIn: held.missing)
         }
         // What still waits can be sent, and cancelled.

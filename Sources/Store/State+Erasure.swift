@@ -344,18 +344,19 @@ extension State {
     private func eraseLogs(
         of user: UserID, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
-        // The lines stay JSON: only the name of the user's file is overwritten.
-        let file = Array("/\(user.documentName.file).json".utf8)
+        // The lines stay JSON.
+        let file = (Array("/\(user.documentName.file).json".utf8), Files.Occurrence.any)
         // A log is read in terminals, so it has escapes for what they would obey.
-        let raw = quoted(user)
-        let escaped = Array(withoutControls(String(decoding: raw, as: UTF8.self)).utf8)
-        let names = raw == escaped ? [raw] : [raw, escaped]
+        let id = Array(quoted(user).dropFirst().dropLast())
+        let escaped = Array(withoutControls(String(decoding: id, as: UTF8.self)).utf8)
+        let names = (id == escaped ? [id] : [id, escaped]).map { ($0, Files.Occurrence.string) }
         let logs = ["deliver.log", "deliver.log.1"].map { ($0, names + [file]) }
         var count = 0
         for (name, words) in logs + UnusableFiles.names.map({ ($0, [file]) }) {
-            for word in words {
+            for (word, occurrence) in words {
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.overwrite(word, with: UInt8(ascii: "-"), in: "\(folder)/\(name)")
+                    try Files.overwrite(
+                        word, with: UInt8(ascii: "-"), in: "\(folder)/\(name)", as: occurrence)
                 } then: {
                     count += $0
                 }
@@ -381,7 +382,7 @@ extension State {
         _ folder: String, naming user: UserID, _ erased: inout Erased,
         _ unreadable: inout Skipped, _ body: (String) throws(Failure) -> Void
     ) throws(Failure) {
-        let quoted = JSON.text(.string(user.text))
+        let id = Array(quoted(user).dropFirst().dropLast())
         for shard in try unreadable.names(in: folder) {
             let shard = "\(folder)/\(shard)"
             // A document that turns out to be damaged becomes a damaged copy.
@@ -391,7 +392,7 @@ extension State {
                 let path = "\(shard)/\(name)"
                 var isNamed = false
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(quoted, in: path)
+                    try Files.contains(id, in: path, as: .quoted)
                 } then: {
                     isNamed = $0
                 }
@@ -423,7 +424,7 @@ extension State {
             for name in try unreadable.names(in: shard) where ending(of: name) == .other {
                 try unreadable.attempt { () throws(SystemError) in
                     try Files.overwrite(
-                        Array(quoted.dropFirst().dropLast()), with: UInt8(ascii: "-"),
+                        id, with: UInt8(ascii: "-"),
                         in: "\(shard)/\(name)",
                         as: .string)
                 } then: { (_) in

@@ -8,8 +8,12 @@ extension Files {
         case any
         /// No letter or digit is next to it.
         case word
-        /// It is a JSON string, and not the name of a member. The file may be cut behind it.
+        /// It is a JSON string. The file may be cut behind it.
+        case quoted
+        /// The same, but not the name of a member.
         case string
+        /// The file ends with it.
+        case end
     }
 
     /// Whether the file contains the bytes; `false` if it does not exist.
@@ -89,7 +93,9 @@ private func places(
                     switch occurrence {
                     case .any: true
                     case .word: isAlone(place..<end, in: piece)
+                    case .quoted: isQuoted(place..<end, in: piece)
                     case .string: isString(place..<end, in: piece)
+                    case .end: end == piece.count
                     }
                 if counts {
                     found.append(place)
@@ -108,14 +114,15 @@ private func isAlone(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) 
         && (range.upperBound == piece.count || !isLetterOrDigit(piece[range.upperBound]))
 }
 
+private func isQuoted(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
+    let quote = UInt8(ascii: "\"")
+    return (range.lowerBound == 0 || piece[range.lowerBound - 1] == quote)
+        && (range.upperBound == piece.count || piece[range.upperBound] == quote)
+}
+
 private func isString(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
-    if range.lowerBound > 0 {
-        guard piece[range.lowerBound - 1] == UInt8(ascii: "\"") else { return false }
-    }
-    let end = range.upperBound
-    guard end < piece.count else { return true }
-    guard piece[end] == UInt8(ascii: "\"") else { return false }
-    return end + 1 == piece.count || piece[end + 1] != UInt8(ascii: ":")
+    let next = range.upperBound + 1
+    return isQuoted(range, in: piece) && (next >= piece.count || piece[next] != UInt8(ascii: ":"))
 }
 
 private func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -51,21 +51,115 @@ import Turnstone
         try world.change(user) { $0.preferences.mutedUntil = end }
     }
 
+    /// What became of a file's lines.
+    enum Damage: CaseIterable, Sendable {
+        case lastMissing, firstDeviceMissing, lastTwice
+    }
+
+    private func damage(_ name: String, of world: World, _ damage: Damage) throws {
+        var lines = try #require(world.state.read(name)).split(separator: UInt8(ascii: "\n"))
+        switch damage {
+        case .lastMissing: lines.removeLast()
+        case .firstDeviceMissing: lines.remove(at: 1)
+        case .lastTwice: try lines.append(#require(lines.last))
+        }
+        let text = lines.joined(separator: [UInt8(ascii: "\n")]) + [UInt8(ascii: "\n")]
+        try world.state.write(text, to: name)
+    }
+
     @Test(
-        "is set aside, and the device that it has lost is not forgotten", arguments: Writer.allCases
-    )
-    func cut(writer: Writer) throws {
+        "is set aside, and the device that it has lost is not forgotten",
+        arguments: Writer.allCases,
+        Damage.allCases)
+    func cut(writer: Writer, damage: Damage) throws {
         let (world, id) = try notification(by: writer)
         let name = try #require(world.spooled().sorted().first { $0.contains(id) })
-        let lines = try #require(world.state.read(name)).split(separator: UInt8(ascii: "\n"))
-        let rest = lines.dropLast().joined(separator: [UInt8(ascii: "\n")])
-        try world.state.write(rest + [UInt8(ascii: "\n")], to: name)
+        // A held message's box is that of one device, which is sent all the same.
+        let isHeldTwice = writer == .hold && damage == .lastTwice
+        try self.damage(name, of: world, damage)
         for _ in 0..<2 { try world.run("deliver") }
-        #expect(world.spooled().filter { $0.contains(id) }.allSatisfy { $0.contains("/failed/") })
-        #expect(world.spooled().count { $0.contains(id) } == 1, "\(world.spooled())")
+        let left = world.spooled().filter { $0.contains(id) }
+        #expect(left.allSatisfy { $0.contains("/failed/") })
+        #expect(left.count == (isHeldTwice ? 0 : 1), "\(left)")
         let report = try world.report(id)
-        #expect(report["counts"]?.object?["damaged"] != nil, "\(report)")
+        if damage != .lastTwice {
+            #expect(report["counts"]?.object?["damaged"] != nil, "\(report)")
+        }
         #expect(report["state"] != "sending" && report["state"] != "waiting", "\(report)")
+        let pushes = try world.acceptedIDs()
+        #expect(Set(pushes).count == pushes.count)
+    }
+
+    @Test(
+        "also if the number of queues has changed, and the other parts are sent", arguments: [1, 3])
+    func moved(shards: Int) throws {
+        let world = try World.withAllServices()
+        let users = (1...6).map { "user-\($0)" }
+        for (number, user) in users.enumerated() { try world.give(user, devices: [number]) }
+        world.variables["TURNSTONE_SHARDS"] = "\(4 - shards)"
+        let id = try world.sent([
+            "users": .array(users.map { .string($0) }), "title": "Hello", "expires_in": 86_400,
+        ])
+        let names = world.spooled().sorted().filter { $0.contains(id) }
+        try damage(#require(names.first), of: world, .lastMissing)
+        world.variables["TURNSTONE_SHARDS"] = "\(shards)"
+        for _ in 0..<2 { try world.run("deliver") }
+        let report = try world.report(id)
+        #expect(report["counts"]?.object?["waiting"] == nil, "\(report)")
+        #expect(report["counts"]?.object?["damaged"] != nil, "\(report)")
+        if names.count > 1 { #expect(try !world.acceptedIDs().isEmpty) }
+        #expect(world.spooled().allSatisfy { $0.contains("/failed/") })
+    }
+
+    @Test(
+        "once it is repaired, its report says what became of it", arguments: ["apns", "fcm", "web"])
+    func repaired(service: String) throws {
+        let (world, id) = try notification(by: .severalServices)
+        let name = try #require(
+            world.spooled().first { $0.contains("\(service)/") && $0.contains(id) })
+        let whole = try #require(world.state.read(name))
+        try damage(name, of: world, .lastMissing)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 2, "damaged": 1])
+        let failed = try #require(world.spooled().first { $0.contains(id) })
+        try world.state.remove(failed)
+        try world.state.write(whole, to: "spool/\(service)/ready/normal/\(id).jsonl")
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["accepted": 3])
+        #expect(try world.report(id)["state"] == "done")
+    }
+
+    @Test("what it added to a badge is taken back", arguments: [false, true])
+    func badge(isForSeveral: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...2)
+        try world.give("ben", devices: 3...3)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
+        let users: JSONValue = isForSeveral ? ["ann", "ben"] : ["ann"]
+        let id = try world.sent(["users": users, "title": "Hello", "badge": "+1"])
+        try world.run("deliver")
+        let state = try world.openState()
+        let ann = try #require(UserID("ann"))
+        #expect(try state.users[ann].read()?.badge == 1)
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        try damage(name, of: world, .firstDeviceMissing)
+        try world.simulator.perform(["do": "apns-fault", "status": 410, "reason": "Unregistered"])
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"]?.object?["damaged"] != nil)
+        #expect(try state.users[ann].read()?.badge ?? 0 == 0)
+    }
+
+    @Test("a held message whose file is gone is not held for ever")
+    func gone() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try mute(in: world, minutes: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        try world.run("deliver")
+        try world.state.remove(#require(world.spooled().first))
+        #expect(try world.report(id)["counts"] == ["damaged": 1])
+        #expect(try world.callOff(id).status == 200)
     }
 
     @Test(

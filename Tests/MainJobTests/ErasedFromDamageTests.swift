@@ -53,6 +53,23 @@ import Turnstone
         user.utf8.map { "%" + String(Int($0) + 256, radix: 16).dropFirst() }.joined()
     }
 
+    @Test("also if a file was cut right behind the user's id", arguments: [false, true])
+    func cut(isShared: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let users: JSONValue = isShared ? ["ben", "zebra-4711"] : ["zebra-4711"]
+        _ = try world.sent(["users": users, "title": "Private"])
+        let name = try #require(world.spooled().first)
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        let id = try #require(text.range(of: "zebra-4711", options: .backwards))
+        try world.state.write(String(text[..<id.upperBound]), to: name)
+        let receipt = "receipts/2026-11-19.apns.1.jsonl.unreadable-1795000000000"
+        try world.state.write("{\"id\":\"a\",\"n\":0,\"user\":\"zebra-4711", to: receipt)
+        try world.state.write("deliver: failed user=\"zebra-4711", to: "deliver.log.1")
+        try world.erase("zebra-4711")
+        try expectGone("zebra-4711", token(1), from: world)
+        #expect(world.state.read(receipt) != nil)
+    }
+
     @Test("also if the user's id is written with escapes", arguments: escapedIDs)
     func escaped(user: String) throws {
         let world = try begin([user, "ben"])

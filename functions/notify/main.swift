@@ -57,7 +57,7 @@ serve(
         try request.requireServerKey()
         let state = try State(request.variables)
         let report = try Report.cancelling(request[parameter: "id"], state, for: request)
-        guard report.state != .done else {
+        guard !report.isSent else {
             throw .refused(.conflict, "the message has already been sent")
         }
         return Response(status: report.isOpen ? 202 : 200, body: report.json)
