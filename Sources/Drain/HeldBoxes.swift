@@ -207,7 +207,7 @@ final class HeldBoxes: RunPart {
     private func recordDamage(
         _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
     ) throws(Failure) {
-        for (id, path, failure) in contents.damaged where reader.isUnrecorded(path) {
+        for (id, path, failure) in contents.damaged where reader.noteDamage(of: path) {
             log.failure(failure)
             run.summary.count(.damaged)
             intake.log.append(

@@ -24,11 +24,13 @@ final class ReleaseReader: RunPart {
         fileprivate(set) var cancelled: Set<String> = []
     }
 
-    /// The damaged files of which this run has recorded that.
-    private var recorded: Set<String> = []
+    /// The files that this run knows to be damaged.
+    private var damaged: Set<String> = []
 
-    /// Whether it is still to be recorded that a file is damaged. After that, it counts as recorded.
-    func isUnrecorded(_ path: String) -> Bool { recorded.insert(path).inserted }
+    /// Notes that a file is damaged.
+    ///
+    /// - Returns: whether that is new, and to be recorded.
+    func noteDamage(of path: String) -> Bool { damaged.insert(path).inserted }
 
     private final class Reading {
         var paths: ArraySlice<String>

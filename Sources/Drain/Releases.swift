@@ -89,7 +89,7 @@ final class Releases: RunPart {
         _ contents: ReleaseReader.Contents, _ push: Push
     ) throws(Failure) {
         if contents.damaged.isEmpty { return }
-        for (id, path, failure) in contents.damaged where reader.isUnrecorded(path) {
+        for (id, path, failure) in contents.damaged where reader.noteDamage(of: path) {
             log.failure(failure)
             append(
                 .damaged, failure.cause, ofMessage: id, push,

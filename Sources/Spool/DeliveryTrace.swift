@@ -24,6 +24,9 @@ package struct DeliveryTrace: Equatable, Sendable {
     /// Whether it is in a file that can be read, whatever became of other parts.
     var isWaiting = false
 
+    /// Whether it has no outcome, and is in no file that can be read.
+    var isLost: Bool { outcome == nil && !isWaiting }
+
     /// Whether nothing can follow, unless it is held.
     var hasEnded: Bool { outcome != nil && outcome != .damaged }
 

@@ -1,8 +1,8 @@
 import Turnstone
 import Unix
 
-/// Writes lines to a file, many with one system call. The last line of a notification's file says that it is the
-/// last.
+/// Writes lines to a file, many with one system call. The last line of a notification's file says how
+/// many there are.
 struct LineWriter {
     private let file: FileDescriptor
     private var bytes: [UInt8] = []

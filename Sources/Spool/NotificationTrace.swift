@@ -51,7 +51,10 @@ extension NotificationTrace {
     }
 
     /// Whether its end is missing, or the outcome of a device that is in no file.
-    var isMissing: Bool { !isComplete && (!isInSpool || lacksDevices) }
+    var isMissing: Bool {
+        let isWithoutEnd = !isFinished || deliveries.contains { $0.outcome == nil }
+        return isWithoutEnd && (!isInSpool || lacksDevices)
+    }
 
     private mutating func add(_ line: JSONObject, of number: Int) {
         let hadEnded = deliveries[number].hasEnded
@@ -72,12 +75,16 @@ extension NotificationTrace {
 
     /// - Parameter boxes: the boxes in which it was held, and from which it is gone.
     mutating func settleAsDamaged(heldIn boxes: Set<String>) {
-        for number in deliveries.indices {
-            let delivery = deliveries[number]
-            let isGone = !boxes.isEmpty && delivery.box.map(boxes.contains) ?? false
-            if isGone || delivery.outcome == nil && !delivery.isWaiting {
-                deliveries[number].outcome = .damaged
-            }
+        if boxes.isEmpty { return }
+        for number in deliveries.indices where deliveries[number].box.map(boxes.contains) ?? false {
+            deliveries[number].outcome = .damaged
+        }
+    }
+
+    /// Settles the deliveries that have no outcome and are in no file that can be read.
+    mutating func settleLostAsDamaged() {
+        for number in deliveries.indices where deliveries[number].isLost {
+            deliveries[number].outcome = .damaged
         }
     }
 
@@ -86,16 +93,14 @@ extension NotificationTrace {
     mutating func nameReleased() {
         for number in deliveries.indices where !released.isEmpty {
             let delivery = deliveries[number]
-            guard delivery.outcome == nil, !delivery.isKnown, !delivery.isWaiting else { continue }
+            guard delivery.isLost, !delivery.isKnown else { continue }
             deliveries[number] = released.removeFirst()
         }
     }
 
     /// Adds held parts of which the receipts do not say that they were held, because they are lost.
     mutating func add(_ parts: [HeldMessage]) {
-        var numbers = deliveries.indices.filter {
-            deliveries[$0].outcome == nil && !deliveries[$0].isWaiting
-        }[...]
+        var numbers = deliveries.indices.filter { deliveries[$0].isLost }[...]
         for part in parts {
             guard let device = part.delivery.device, let user = part.notification.user?.text else {
                 continue
@@ -111,7 +116,7 @@ extension NotificationTrace {
     }
 
     /// Whether a device has no outcome, and is in no file that can be read.
-    var lacksDevices: Bool { deliveries.contains { $0.outcome == nil && !$0.isWaiting } }
+    var lacksDevices: Bool { deliveries.contains { $0.isLost } }
 
     mutating func add(_ delivery: Delivery, user: UserID?) {
         guard deliveries.indices.contains(delivery.number) else { return }

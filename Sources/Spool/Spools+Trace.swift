@@ -57,9 +57,8 @@ extension Spools {
         let lacksReceipts = trace.isUnread && (trace.lacksDevices || !held.missing.isEmpty)
         trace.lacksReceipts = lacksReceipts
         if lacksReceipts { trace.nameReleased() }
-        if lacksReceipts || trace.isDamaged || trace.wasDamaged || !held.missing.isEmpty {
-            trace.settleAsDamaged(heldIn: held.missing)
-        }
+        trace.settleAsDamaged(heldIn: held.missing)
+        if lacksReceipts || trace.isDamaged || trace.wasDamaged { trace.settleLostAsDamaged() }
         // What still waits can be sent, and cancelled.
         if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }
         return trace

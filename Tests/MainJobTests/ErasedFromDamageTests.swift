@@ -124,10 +124,7 @@ import Turnstone
         let name = try setAside(world, ["users": ["1", "2"], "title": "T"], "a line")
         try world.erase("1")
         let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
-        try world.state.remove(name)
-        let file = try #require(name.split(separator: "/").last)
-        try world.state.write(
-            text.replacing("{\"n\":\n", with: ""), to: "spool/apns/ready/normal/\(file)")
+        try putBack(name, text.replacing("{\"n\":\n", with: ""), in: world)
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == 1)
     }
@@ -146,10 +143,7 @@ import Turnstone
         try world.state.write(text.replacing(first, with: "?\(first)"), to: name)
         try world.erase("3")
         let left = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
-        try world.state.remove(name)
-        let file = try #require(name.split(separator: "/").last)
-        try world.state.write(
-            left.replacing("?", with: ""), to: "spool/apns/ready/normal/\(file)")
+        try putBack(name, left.replacing("?", with: ""), in: world)
         try world.run("deliver")
         #expect(try world.acceptedIDs().count == 1)
     }
@@ -193,6 +187,13 @@ import Turnstone
         let answer = try Answer(event: world.startBackend("users", event).end().stdout)
         #expect(answer.json?.object?["erased"]?.object?["pushes"] ?? 0 == 0, "\(answer.body)")
         #expect(world.state.read("\(name).new") == bytes)
+    }
+
+    /// Moves a repaired file to where a drainer finds it.
+    private func putBack(_ name: String, _ text: String, in world: World) throws {
+        try world.state.remove(name)
+        let file = try #require(name.split(separator: "/").last)
+        try world.state.write(text, to: "spool/apns/ready/normal/\(file)")
     }
 
     private func expectGone(_ user: String, _ token: String, from world: World) throws {
