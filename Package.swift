@@ -122,7 +122,7 @@ let foundation: [Target] = [
             "Audiences", "Edge", "Documents", "Store", "Spool", "Queueing", "Unix", "JSON",
             "Crypto",
         ]),
-    module("Erasing", on: ["Edge", "Documents", "Store", "Spool", "Queueing"]),
+    module("Erasing", on: ["Edge", "Documents", "Messages", "Store", "Spool", "Queueing"]),
     // What is wrong with an installation: `health` and `status` say the same.
     module(
         "Health",

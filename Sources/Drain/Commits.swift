@@ -106,16 +106,6 @@ final class Commits: RunPart {
         decisions.order.leave(job, putOffUntil: moment)
     }
 
-    /// Sets a damaged notification aside.
-    ///
-    /// - Throws: the failure, if damage is not its cause.
-    func setAside(_ job: Job, _ failure: Failure) throws(Failure) {
-        guard intake.isDamage(failure) else { throw failure }
-        try intake.setAside(job.file, failure)
-        // If somebody repairs it, it is counted again.
-        run.orLog { () throws(Failure) in try takeBackBadges(of: job, isDamaged: true) }
-    }
-
     /// Tries again to finish or put off the jobs for which that failed.
     func retryUnfinished() {
         let moment = Instant.now
@@ -215,8 +205,9 @@ final class Commits: RunPart {
 
     private func finishOrPutOff(_ job: Job) throws(Failure) {
         if let damage = job.damage {
-            leave(job)
-            return try setAside(job, damage)
+            guard intake.isDamage(damage) else { throw damage }
+            try intake.setAside(job.file, damage, besides: job.missed.users)
+            return leave(job)
         }
         if job.hasRest {
             let moment = moment(of: job)
@@ -277,24 +268,19 @@ final class Commits: RunPart {
     /// Takes a message out of the badges of those whom it did not reach. It was counted when it was first
     /// tried.
     ///
-    /// - Parameters:
-    ///   - isLeft: whether the job's pass is not over, and another drainer goes on.
-    ///   - isDamaged: whether nobody goes on, because the file is damaged.
-    private func takeBackBadges(
-        of job: Job, isLeft: Bool = false, isDamaged: Bool = false
-    ) throws(Failure) {
+    /// - Parameter isLeft: whether the job's pass is not over, and another drainer goes on.
+    private func takeBackBadges(of job: Job, isLeft: Bool = false) throws(Failure) {
         guard let change = job.notification.badge else { return }
         let hasReached = job.file.isReached || job.isInDoubt
         if job.notification.user != nil, hasReached { return }
         let count = job.missedDevices
-        guard isDamaged || count > 0 || !job.missed.users.isEmpty else { return }
-        // Only the receipts know the users of devices that ended earlier, or that were lost.
-        let isAllKnown =
-            !isDamaged && (isLeft || job.hasRest || job.missed.devices == count)
+        guard count > 0 || !job.missed.users.isEmpty else { return }
+        // Only the receipts know the users of devices that ended earlier.
+        let isAllKnown = isLeft || job.hasRest || job.missed.devices == count
         let only = job.notification.user
-        try Outbox(state, now: now).takeBackBadges(
-            change, by: job.notification.id, among: only.map { [$0] } ?? job.missed.users,
-            areAll: isAllKnown || only != nil)
+        try run.takeBackBadges(
+            job.notification.id, change, only.map { [$0] } ?? job.missed.users,
+            isAllKnown || only != nil)
     }
 
     /// Ends a release. It may have brought thousands of messages, so only those are removed for which there is

@@ -197,7 +197,9 @@ package final class Drainer: RunPart {
         var found = Spools.FormerWork.left
         // Also if it stops halfway.
         defer { if found != .none { intake.forgetBacklog() } }
-        found = try run.spools.moveFormer(of: spool.service, at: now) {
+        found = try run.spools.moveFormer(
+            of: spool.service, at: now, takeBack: run.takeBackBadges
+        ) {
             [log] in log.failure($0)
         }
         if found == .left { nextMove = .now + .minutes(1) }
@@ -331,8 +333,12 @@ package final class Drainer: RunPart {
             try decisions.order.join(job)
             decisions.order.add(try queue.append(job), of: job)
         } catch {
-            commits.leave(job)
-            try commits.setAside(job, error)
+            guard intake.isDamage(error) else {
+                commits.leave(job)
+                throw error
+            }
+            job.damage = error
+            commits.endIfOver(job)
         }
     }
 

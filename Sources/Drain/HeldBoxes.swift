@@ -207,12 +207,13 @@ final class HeldBoxes: RunPart {
     private func recordDamage(
         _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
     ) throws(Failure) {
-        for (id, path, failure) in contents.damaged where reader.noteDamage(of: path) {
-            log.failure(failure)
-            run.summary.count(.damaged)
+        for (id, path, failure) in reader.newDamage(in: contents) {
+            let isCancelled = documents.record(of: id)?.cancelled != nil
+            let outcome = isCancelled ? Outcome.cancelled : .damaged
+            run.summary.count(outcome)
             intake.log.append(
-                damaged: id, heldFor: device(ofMessageAt: path, heldIn: box), in: release,
-                reason: failure.cause, at: now)
+                unreadable: id, outcome, heldFor: device(ofMessageAt: path, heldIn: box),
+                in: release, reason: failure.cause, at: now)
         }
         try intake.log.commit()
     }

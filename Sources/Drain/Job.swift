@@ -34,7 +34,7 @@ package final class Job {
     /// Whether a push without an answer may have arrived at a device that is sent nothing more.
     var isInDoubt = false
     /// If the message changes badges: the users of devices that ended in this pass without accepting it for
-    /// them, and how many devices accepted it for nobody.
+    /// them, and how many devices ended without accepting it for anybody.
     private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?

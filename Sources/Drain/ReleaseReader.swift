@@ -10,6 +10,8 @@ final class ReleaseReader: RunPart {
     private let documents: LastDocuments
     /// The large releases that are read, or were read a moment ago.
     private var readings: [String: Reading] = [:]
+    /// The files that this run has found to be damaged.
+    private var knownDamage: Set<String> = []
 
     init(_ run: Run, _ documents: LastDocuments) {
         self.run = run
@@ -23,14 +25,6 @@ final class ReleaseReader: RunPart {
         /// The ids of those that were cancelled.
         fileprivate(set) var cancelled: Set<String> = []
     }
-
-    /// The files that this run knows to be damaged.
-    private var damaged: Set<String> = []
-
-    /// Notes that a file is damaged.
-    ///
-    /// - Returns: whether that is new, and to be recorded.
-    func noteDamage(of path: String) -> Bool { damaged.insert(path).inserted }
 
     private final class Reading {
         var paths: ArraySlice<String>
@@ -87,6 +81,15 @@ final class ReleaseReader: RunPart {
         }
         reading.contents.messages.sortForRelease()
         return reading.contents
+    }
+
+    /// Those of a release's damaged files that this run had not found before. Each is logged.
+    func newDamage(
+        in contents: Contents
+    ) -> [(id: String, path: String, failure: Failure)] {
+        let new = contents.damaged.filter { knownDamage.insert($0.path).inserted }
+        for file in new { log.failure(file.failure) }
+        return new
     }
 
     /// Forgets what was read of a release that has got more messages since.

@@ -84,19 +84,23 @@ final class Releases: RunPart {
         var all: [HeldMessage] { shown + hidden }
     }
 
-    /// Sets the messages of a release that cannot be read aside. The others are sent, also if that fails.
+    /// Sets the messages of a release that cannot be read aside. The others are sent, also if that fails; it is tried
+    /// again at the release's end.
     private func setAsideDamaged(
         _ contents: ReleaseReader.Contents, _ push: Push
     ) throws(Failure) {
-        if contents.damaged.isEmpty { return }
-        for (id, path, failure) in contents.damaged where reader.noteDamage(of: path) {
-            log.failure(failure)
-            append(
-                .damaged, failure.cause, ofMessage: id, push,
-                isInDoubt: push.job.file.isInDoubt(push.delivery))
+        let damaged = reader.newDamage(in: contents)
+        if damaged.isEmpty { return }
+        let isInDoubt = push.job.file.isInDoubt(push.delivery)
+        for (id, _, failure) in damaged {
+            if !isInDoubt, documents.record(of: id)?.cancelled != nil {
+                append(.cancelled, nil, ofMessage: id, push, isInDoubt: false)
+            } else {
+                append(.damaged, failure.cause, ofMessage: id, push, isInDoubt: isInDoubt)
+            }
         }
         try intake.log.commit()
-        for (id, path, _) in contents.damaged {
+        for (id, path, _) in damaged {
             run.orLog { () throws(Failure) in try spool.setAside(id, path, now: now) }
         }
     }

@@ -1,4 +1,5 @@
 import Edge
+import Messages
 import Queueing
 import Spool
 import Store
@@ -13,6 +14,8 @@ final class Run {
     let spool: Spool
     let spools: Spools
     let intake: Intake
+    /// For a message in any queue.
+    let takeBackBadges: TakeBackBadges
     let log: Log
     var configuration: Configuration
     private var knownTexts: TextFolder?
@@ -33,7 +36,14 @@ final class Run {
         spools = state.spools
         let spool = spools.spool(queue)
         self.spool = spool
-        intake = Intake(spool: spool, log: ReceiptLog(of: spool)) { schedule.log.failure($0) }
+        let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
+            try Outbox(state, now: Environment.now(schedule.variables))
+                .takeBackBadges(change, by: id, among: users, areAll: areAll)
+        }
+        takeBackBadges = takeBack
+        intake = Intake(spool: spool, log: ReceiptLog(of: spool), takeBack: takeBack) {
+            schedule.log.failure($0)
+        }
         now = try Environment.now(schedule.variables)
     }
 

@@ -1,5 +1,6 @@
 import Documents
 import Edge
+import Messages
 import Queueing
 import Spool
 import Store
@@ -142,7 +143,15 @@ private func cancelDeliveries(
     do throws(Failure) { isKnown = try state.users[user].read() != nil } catch {}
     if isKnown { try spools.countErasure() }
     try spools.stopNewDrainers(into: elections)
-    try elections.erase(user, opponents: opponents, at: now) { log.failure($0) }
+    let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
+        try Outbox(state, now: now).takeBackBadges(change, by: id, among: users, areAll: areAll)
+    }
+    let tokens = devices.map { $0.map { $0.token } } ?? []
+    try elections.erase(
+        user, tokens: tokens, opponents: opponents, at: now, takeBack: takeBack
+    ) {
+        log.failure($0)
+    }
     return (devices, elections)
 }
 

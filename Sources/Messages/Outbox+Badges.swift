@@ -45,16 +45,19 @@ extension Outbox {
     /// that have ended are written. Each change is taken back once, however often this is called.
     ///
     /// - Parameters:
+    ///   - change: what the message changes; `nil` if only its record can tell.
     ///   - users: users in question.
     ///   - areAll: whether there are no others. If not, the receipts name them.
     ///   - record: the message's, for a caller who holds the lock of its id; `nil` to look it up.
     /// - Throws: the failure about one of the users, once it is done for the others.
     @export(interface)
     package func takeBackBadges(
-        _ change: BadgeChange, by message: String, among users: Set<UserID>, areAll: Bool = true,
-        record: MessageRecord? = nil
+        _ change: BadgeChange?, by message: String, among users: Set<UserID>,
+        areAll: Bool = true, record: MessageRecord? = nil
     ) throws(Failure) {
-        guard case .add = change else { return }
+        var known = record
+        if change == nil, known == nil { known = try state.messages.find(message) }
+        guard let change = change ?? known?.badge, case .add = change else { return }
         var failure: Failure?
         func attempt(_ work: () throws(Failure) -> Bool) -> Bool {
             do throws(Failure) { return try work() } catch {
@@ -68,7 +71,6 @@ extension Outbox {
         }
         let counted = users.filter(hasCounted)
         if !areAll || !counted.isEmpty {
-            var known = record
             if known == nil { known = try state.messages.find(message) }
             let start = known?.receiptsStart(at: now) ?? .beginning
             let unreached = try spools.usersUnreached(

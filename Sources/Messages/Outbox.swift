@@ -99,6 +99,7 @@ package struct Outbox {
         record.kind = message.kind
         record.delayed = message.delayed
         record.throttle = message.throttle
+        if case .add = message.badge { record.badge = message.badge }
         record.fingerprint = fingerprint
         record.receipts = try spools.receiptsStart(notBefore: message.sendAfter, at: now).json
         let accepted = AcceptedMessage(

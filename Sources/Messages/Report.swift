@@ -44,7 +44,8 @@ package struct Report {
             return
         }
         var trace = try spools.trace(
-            id, from: start, devices: record.devices, isHeld: record.held > 0)
+            id, from: start, devices: record.devices, isHeld: record.held > 0,
+            isCancelled: record.cancelled != nil)
         trace.dropUnknownDevices()
         guard !trace.isForgotten else {
             throw .refused(
@@ -95,7 +96,9 @@ package struct Report {
             if try !spools.contains(id) {
                 // It may be held, or in a release.
                 let report = try Report(id, record, spools, at: now)
-                guard report.isOpen || report.state == .damaged else { return report }
+                // What was damaged may be repaired and come back.
+                guard report.isOpen || report.state == .damaged || report.count(.damaged) > 0
+                else { return report }
             }
             if record.cancelled == nil {
                 // Held messages check this when they are released. Written first, so that a killed request
@@ -104,9 +107,8 @@ package struct Report {
                 try state.messages.write(record, of: id)
             }
             _ = try spools.cancel(id, at: now) {
-                (notification, users, areAll) throws(Failure) in
+                (id, change, users, areAll) throws(Failure) in
                 // The badge was counted when the message was first tried.
-                guard let change = notification.badge else { return }
                 try Outbox(state, now: now)
                     .takeBackBadges(
                         change, by: id, among: users, areAll: areAll, record: record)
@@ -156,7 +158,7 @@ package struct Report {
             && count(.held) == 0
     }
 
-    /// Whether nothing is left that could be called off.
+    /// Whether every device has an outcome other than `damaged` and `cancelled`.
     package var isSent: Bool { state == .done && count(.damaged) == 0 }
 
     package var state: State {

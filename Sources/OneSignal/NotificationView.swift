@@ -70,7 +70,7 @@ package enum NotificationView {
         do throws(Failure) {
             report = try Report.cancelling(id, state, for: request)
         } catch { throw error.disposition == .refused(.notFound) ? unknown : error }
-        guard report.state != .done, !report.isBeyondRecall else {
+        guard !report.isSent, !report.isBeyondRecall else {
             throw .malformed("Notification has already been sent to all recipients")
         }
         return .ok(["success": true])

@@ -27,7 +27,7 @@ package struct DeliveryTrace: Equatable, Sendable {
     /// Whether it has no outcome, and is in no file that can be read.
     var isLost: Bool { outcome == nil && !isWaiting }
 
-    /// Whether nothing can follow, unless it is held.
+    /// Whether it has an outcome other than `damaged`, after which another may follow.
     var hasEnded: Bool { outcome != nil && outcome != .damaged }
 
     /// The name of the box in which it is held.
@@ -47,7 +47,9 @@ extension DeliveryTrace {
         let isSent = line["apns_id"] != nil
         if isSent { attempts += 1 }
         // The receipts of a queue that had the notification before may be read after those of its end.
-        if let outcome, outcome != .held, outcome != .damaged, line["outcome"] == nil { return }
+        // Nothing is damaged after its end.
+        let isLater = line["outcome"] == nil || line["outcome"]?.string == Outcome.damaged.rawValue
+        if let outcome, outcome != .held, outcome != .damaged, isLater { return }
         last = line["at"]?.timestamp
         status = line["status"]?.integer
         reason = line["reason"]?.string

@@ -18,26 +18,30 @@ package final class Elections {
     /// After a crash, call it again to finish.
     ///
     /// - Parameters:
+    ///   - tokens: the user's, as far as they are known.
     ///   - opponents: players whose turn notices may name the user.
+    ///   - takeBack: called for each notification of others that is found to be damaged.
     ///   - report: called for each file that could not be read. The user is erased from the others all the
     ///     same.
     @export(interface)
     package func erase(
-        _ user: UserID, opponents: [UserID], at now: Timestamp,
-        report: @escaping (Failure) -> Void
+        _ user: UserID, tokens: [DeviceToken], opponents: [UserID], at now: Timestamp,
+        takeBack: @escaping TakeBackBadges, report: @escaping (Failure) -> Void
     ) throws(Failure) {
         erased = []
         for (spool, election) in held {
             erased.append(
                 try spool.erase(
-                    user, opponents: opponents, elected: election, at: now, report: report))
+                    user, tokens: tokens, opponents: opponents, elected: election, at: now,
+                    takeBack: takeBack,
+                    report: report))
         }
     }
 
     /// Erases the user from the receipts of earlier days. No drainer writes to them, so delivery may go on
     /// meanwhile: call it after ``end()``.
     ///
-    /// - Returns: what this and ``erase(_:opponents:at:report:)`` found.
+    /// - Returns: what this and ``erase(_:tokens:opponents:at:takeBack:report:)`` found.
     @export(interface)
     package func eraseClosedReceipts(
         of user: UserID, report: @escaping (Failure) -> Void
@@ -52,10 +56,13 @@ package final class Elections {
 
     /// Moves everything that waits in these queues, all of one service, to the present ones.
     func move(
-        to spools: Spools, at now: Timestamp, report: @escaping (Failure) -> Void
+        to spools: Spools, at now: Timestamp, takeBack: @escaping TakeBackBadges,
+        report: @escaping (Failure) -> Void
     ) throws(Failure) {
         guard let service = held.first?.spool.service else { return }
-        try QueueMove(held, of: service, to: spools, at: now, report: report).run()
+        let move = try QueueMove(
+            held, of: service, to: spools, at: now, takeBack: takeBack, report: report)
+        try move.run()
     }
 
     /// Lets other processes be elected.

@@ -8,20 +8,34 @@ extension Intake {
     /// Whether a failure means that one notification's file cannot be used.
     package func isDamage(_ failure: Failure) -> Bool { Damage.explains(failure) }
 
-    /// Moves a file that cannot be read to `failed/`, where the operator can inspect it.
-    package func setAside(_ file: SpoolFile, _ failure: Failure) throws(Failure) {
-        held[file.notification.id] = nil
+    /// Moves a file that cannot be read to `failed/`, where the operator can inspect it. If that fails, call it
+    /// again.
+    ///
+    /// - Parameter users: users whom the message may not have reached. The receipts name the others.
+    package func setAside(
+        _ file: SpoolFile, _ failure: Failure, besides users: Set<UserID> = []
+    ) throws(Failure) {
+        let notification = file.notification
+        var progress = file.progress
+        defer { file.progress = progress }
+        try setAside(file.path, notification.id, &progress, failure) { () throws(Failure) in
+            guard let change = notification.badge else { return }
+            let user = notification.user
+            try takeBack(notification.id, change, user.map { [$0] } ?? users, user != nil)
+        }
+        held[notification.id] = nil
         backlog?.remove(file)
-        try setAside(file.path, file.notification.id, file.progress, failure)
     }
 
     /// Records in the receipts which devices get no push, and then moves the file to `failed/`.
     ///
     /// If the file cannot be moved, or may be readable later, this drainer skips it from then on.
+    ///
+    /// - Parameter takeBack: takes the message out of badges. If somebody repairs the file, it is counted again.
     func setAside(
-        _ path: String, _ id: String, _ known: Progress, _ failure: Failure
+        _ path: String, _ id: String, _ progress: inout Progress, _ failure: Failure,
+        takeBack: () throws(Failure) -> Void
     ) throws(Failure) {
-        var progress = known
         guard failure.cause != FailureCause.faulty else {
             stuck[id] = progress
             return report(failure)
@@ -30,11 +44,20 @@ extension Intake {
             progress.isSetAside = true
             progress.start = progress.start ?? log.position
             log.append(damaged: id, nil, reason: failure.cause, at: now)
+            let known = progress
             Salvage(path).forEachDelivery { (delivery) in
-                guard !progress.settled.contains(delivery.number) else { return }
-                log.append(damaged: id, delivery, reason: failure.cause, at: now)
+                guard !known.settled.contains(delivery.number) else { return }
+                log.append(
+                    damaged: id, delivery, isInDoubt: known.isInDoubt(delivery),
+                    reason: failure.cause, at: now)
             }
-            try log.commit()
+        }
+        try log.commit()
+        if let start = progress.start, progress.hasAttempts { try repairs.await(id, start) }
+        do throws(Failure) { try takeBack() } catch {
+            // A document that nobody can read must not keep the notification for ever.
+            guard error.disposition == .broken else { throw error }
+            report(error)
         }
         let series = Salvage(path).series
         do throws(SystemError) {
@@ -63,8 +86,14 @@ extension Spool {
     func moveToFailed(_ path: String, as name: String, now: Timestamp) throws(SystemError) {
         let folder = "\(self.folder)/failed"
         var target = "\(folder)/\(name)"
-        if try Files.exists(target) { target += ".\(now.milliseconds)" }
+        var number = now.milliseconds
+        while try Files.exists(target) {
+            target = "\(folder)/\(name).\(number)"
+            number += 1
+        }
         try Files.makeFolder(folder)
+        // Once the file is repaired, it is moved there, perhaps with mv(1).
+        try Files.makeFolder(ready(.normal))
         try Files.rename(path, target)
         try Files.synchronizeFolder(folder)
     }

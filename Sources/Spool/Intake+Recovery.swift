@@ -12,25 +12,15 @@ extension Intake {
         // Another drainer may have been at work since this one was last elected.
         forgetBacklog()
         self.now = now
+        try repairs.read(at: now)
         let known = try checkpoint.read()
         // Listed once, because the receipts may name very many finished notifications.
         var names: SpoolNames?
         try log.replay(from: known, report: report) { (id, event, position) throws(Failure) in
             var progress = recovered.removeValue(forKey: id) ?? Progress()
             progress.start = progress.start ?? position
-            switch event {
-            case .sending(let numbers):
-                progress.unanswered.insert(numbers)
-            case .notSent(let number): progress.unanswered.remove(number)
-            case .attempt(let number, let outcome, let isLost):
-                progress.unanswered.remove(number)
-                if isLost { progress.doubtful.insert(number) }
-                if let outcome { progress.settle(number, outcome) }
-            case .damaged: progress.isSetAside = true
-            case .putOff(let pass):
-                progress.endedPass = pass
-                progress.counts = [:]  // the next pass's file contains them
-            case .finished:
+            progress.add(event)
+            if case .finished = event {
                 if names == nil { names = try SpoolNames(spool) }
                 if try names?.mayContain(id) == false { return }
             }
@@ -45,6 +35,19 @@ extension Intake {
         try log.open(last)
         try log.freeReserved()
         if let known, last < known.day { try checkpoint.write(log.position) }
+    }
+
+    /// The progress of a notification that was set aside, and is repaired now; `nil` if it was not set aside.
+    func repaired(_ id: String) throws(Failure) -> Progress? {
+        guard let start = repairs.start(of: id) else { return nil }
+        var progress = Progress()
+        // The checkpoint need not go back to where its receipts begin: the next drainer asks for them as well.
+        progress.start = recovered.removeValue(forKey: id)?.start ?? log.position
+        try log.forEachLine(of: id, from: start) { (line) in
+            if let event = ReceiptLog.event(line) { progress.add(event) }
+            return false
+        }
+        return progress
     }
 
     /// Removes the older files of a notification. Two are left by a crash after the file for the next pass
@@ -88,6 +91,26 @@ extension Intake {
         // the checkpoint would say that it is finished.
         try spool.synchronizeFolders()
         try checkpoint.write(position)
+    }
+}
+
+extension Progress {
+    fileprivate mutating func add(_ event: ReceiptLog.Event) {
+        switch event {
+        case .sending(let numbers):
+            unanswered.insert(numbers)
+            isSetAside = false
+        case .notSent(let number): unanswered.remove(number)
+        case .attempt(let number, let outcome, let isLost):
+            unanswered.remove(number)
+            if isLost { doubtful.insert(number) }
+            if let outcome { settle(number, outcome) }
+        case .damaged: isSetAside = true
+        case .putOff(let pass):
+            endedPass = pass
+            counts = [:]  // the next pass's file contains them
+        case .finished: break
+        }
     }
 }
 

@@ -1,6 +1,12 @@
 import Turnstone
 import Unix
 
+/// Takes a message's change out of the badges of users whom it did not reach: of those that are given, and, unless
+/// these are all, of others whom the receipts name. The change is `nil` if only the message's record can tell it.
+/// After a crash it may be called again.
+package typealias TakeBackBadges =
+    (_ id: String, BadgeChange?, _ among: Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
+
 /// The notifications that the drainer has in hand. It takes them out of the spool, and puts them off or
 /// finishes them once their receipts are durable.
 ///
@@ -18,8 +24,7 @@ package final class Intake {
     /// Whether a push of a notification in hand has its outcome, or may have arrived without an answer. Its file
     /// does not say so yet.
     package func mayHaveArrived(_ id: String) -> Bool {
-        guard let progress = held[id]?.progress else { return false }
-        return progress.settled.count + progress.unanswered.count + progress.doubtful.count > 0
+        held[id]?.progress.hasAttempts ?? false
     }
 
     /// By id, what was read of the notifications that ``isOpen(_:forAnyOf:)`` and
@@ -31,11 +36,15 @@ package final class Intake {
     var places: [String: String?] = [:]
     /// The progress of notifications that were not taken yet, according to the receipts.
     var recovered: [String: Progress] = [:]
+    /// Where the receipts of notifications begin that were set aside, and may be repaired.
+    var repairs: Repairs
     /// Notifications that are not taken again, because their files could not be removed or moved to
     /// `failed/`, or may be readable later.
     var stuck: [String: Progress] = [:]
     /// The ids of the notifications to cancel, as of the last ``takeCancelled()``.
     var cancelled: Set<String> = []
+    /// Called with each notification that is set aside or cancelled, once the receipts say so.
+    let takeBack: TakeBackBadges
     /// Called with the failure of each file that cannot be used.
     let report: (Failure) -> Void
     /// The time of the drainer's current round, set by ``recover(at:)`` and ``nextDue(at:)``.
@@ -58,12 +67,15 @@ package final class Intake {
     /// Call ``recover(at:)`` before anything else.
     @export(interface)
     package init(
-        spool: Spool, log: ReceiptLog, report: @escaping (Failure) -> Void = { _ in }
+        spool: Spool, log: ReceiptLog, takeBack: @escaping TakeBackBadges = { (_, _, _, _) in },
+        report: @escaping (Failure) -> Void = { _ in }
     ) {
         self.spool = spool
         self.log = log
+        self.takeBack = takeBack
         self.report = report
         checkpoint = Checkpoint(spool)
+        repairs = Repairs(spool)
         lists = Lane.all.map { ($0, NameList(spool.ready($0))) }
     }
 
@@ -203,10 +215,13 @@ package final class Intake {
             opened = file
         } catch {
             guard Damage.explains(error) else { throw error }
-            try setAside(path, id, recovered.removeValue(forKey: id) ?? Progress(), error)
+            var progress = recovered.removeValue(forKey: id) ?? Progress()
+            try setAside(path, id, &progress, error) { () throws(Failure) in
+                try takeBack(id, nil, [], false)
+            }
             return nil
         }
-        opened.progress = recovered.removeValue(forKey: id) ?? Progress()
+        opened.progress = try repaired(id) ?? recovered.removeValue(forKey: id) ?? Progress()
         held[id] = opened
         return opened
     }
@@ -226,6 +241,7 @@ package final class Intake {
             tidy(series, without: file.notification.id)
         }
         removeCancellation(of: file.notification.id)
+        repairs.forget(file.notification.id)
     }
 
     /// Records that a pass is over. Call ``putOff(_:until:)`` once that is durable.

@@ -6,7 +6,7 @@ import Turnstone
 enum LastLine {
     private static let name = Array(#","last":"#.utf8)
     /// At most how many bytes longer the mark makes a line.
-    static let longest = 32
+    static let longestMark = 32
 
     /// Makes a first line say that its file's last line has the mark. Earlier versions wrote none.
     static func announced(in members: JSONObject) -> JSONObject {
@@ -22,7 +22,7 @@ enum LastLine {
     /// - Parameter line: without its end.
     static func count(in line: ArraySlice<UInt8>) -> Int? {
         guard line.last == UInt8(ascii: "}") else { return nil }
-        let digits = line.dropLast().suffix(longest).reversed().prefix {
+        let digits = line.dropLast().suffix(longestMark).reversed().prefix {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
         }
         guard line.dropLast(1 + digits.count).suffix(name.count).elementsEqual(name) else {

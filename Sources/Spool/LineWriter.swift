@@ -22,10 +22,10 @@ struct LineWriter {
     /// - Throws: too large if the line is longer than ``LineReader/longest``.
     mutating func append(_ members: JSONObject) throws(Failure) {
         let line = line(members)
-        guard line.count + LastLine.longest <= LineReader.longest else {
+        guard line.count + LastLine.longestMark <= LineReader.longest else {
             throw .refused(
                 .tooLarge,
-                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest - LastLine.longest)"
+                "the notification is too large: it takes \(line.count) bytes, and the limit is \(LineReader.longest - LastLine.longestMark)"
             )
         }
         // The line before this one is not the last.

@@ -52,7 +52,7 @@ extension NotificationTrace {
 
     /// Whether its end is missing, or the outcome of a device that is in no file.
     var isMissing: Bool {
-        let isWithoutEnd = !isFinished || deliveries.contains { $0.outcome == nil }
+        let isWithoutEnd = !isFinished && !isDamaged || deliveries.contains { $0.outcome == nil }
         return isWithoutEnd && (!isInSpool || lacksDevices)
     }
 
@@ -73,12 +73,25 @@ extension NotificationTrace {
         }
     }
 
-    /// - Parameter boxes: the boxes in which it was held, and from which it is gone.
-    mutating func settleAsDamaged(heldIn boxes: Set<String>) {
+    /// Settles what was held and is in no box any more. After the erasure of its user, that is cancelled.
+    ///
+    /// - Parameters:
+    ///   - boxes: the boxes from which it is gone.
+    ///   - outcome: that of what is gone.
+    mutating func settleHeld(goneFrom boxes: Set<String>, as outcome: Outcome) {
+        for number in deliveries.indices
+        where deliveries[number].outcome == .held && deliveries[number].user == nil {
+            deliveries[number].outcome = .cancelled
+        }
         if boxes.isEmpty { return }
         for number in deliveries.indices where deliveries[number].box.map(boxes.contains) ?? false {
-            deliveries[number].outcome = .damaged
+            deliveries[number].outcome = outcome
         }
+    }
+
+    /// Finds that no part of it is damaged any more, if each device has its outcome or waits for it.
+    mutating func forgetDamageIfRepaired() {
+        if deliveries.allSatisfy({ $0.hasEnded || $0.isWaiting }) { isDamaged = false }
     }
 
     /// Settles the deliveries that have no outcome and are in no file that can be read.
@@ -91,11 +104,14 @@ extension NotificationTrace {
     /// Takes what receipts tell of releases for the deliveries of which nothing else is known: the receipts that say
     /// which of them were held cannot be read.
     mutating func nameReleased() {
-        for number in deliveries.indices where !released.isEmpty {
+        var named = 0
+        for number in deliveries.indices where named < released.count {
             let delivery = deliveries[number]
             guard delivery.isLost, !delivery.isKnown else { continue }
-            deliveries[number] = released.removeFirst()
+            deliveries[number] = released[named]
+            named += 1
         }
+        released.removeFirst(named)
     }
 
     /// Adds held parts of which the receipts do not say that they were held, because they are lost.
@@ -130,12 +146,10 @@ extension NotificationTrace {
         if line["finished_at"] != nil { isFinished = true }
         // If the file was repaired and put back, more lines follow the one about the damage.
         let isOfDamage = line["outcome"]?.string == Outcome.damaged.rawValue
-        if isOfDamage { wasDamaged = true }
         // With `in`, it is about what was held for one device, not about the notification's own file.
-        if line["in"] == nil, isOfDamage || line["status"] != nil || isFinished {
-            isDamaged = isOfDamage
-        }
         if line["in"] != nil { return addReleased(line) }
+        if isOfDamage { wasDamaged = true }
+        if isOfDamage || line["status"] != nil || isFinished { isDamaged = isOfDamage }
         guard let number = line["n"]?.integer.flatMap(Int.init(exactly:)),
             deliveries.indices.contains(number), line["at"] != nil
         else { return }

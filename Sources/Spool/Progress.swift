@@ -21,6 +21,15 @@ struct Progress {
     /// Whether the receipts say that its file could not be read.
     var isSetAside = false
 
+    /// Whether a push to the device may have arrived although no answer says so.
+    func isInDoubt(_ delivery: Delivery) -> Bool {
+        delivery.isInDoubt || unanswered.contains(delivery.number)
+            || doubtful.contains(delivery.number)
+    }
+
+    /// Whether a push was sent to any device, or may have been, or a device has its outcome.
+    var hasAttempts: Bool { settled.count + unanswered.count + doubtful.count > 0 }
+
     mutating func fail(_ number: Int, _ kind: FailureKind) {
         failed[kind, default: NumberSet()].insert(number)
     }

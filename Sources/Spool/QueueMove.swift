@@ -22,7 +22,8 @@ final class QueueMove {
 
     init(
         _ held: [(spool: Spool, election: Election)], of service: PushService, to spools: Spools,
-        at now: Timestamp, report: @escaping (Failure) -> Void
+        at now: Timestamp, takeBack: @escaping TakeBackBadges,
+        report: @escaping (Failure) -> Void
     ) throws(Failure) {
         self.spools = spools
         self.service = service
@@ -31,7 +32,9 @@ final class QueueMove {
         targets = spools.spools(of: service)
         var sources: [Source] = []
         for (spool, election) in held {
-            let intake = Intake(spool: spool, log: ReceiptLog(of: spool, election), report: report)
+            let intake = Intake(
+                spool: spool, log: ReceiptLog(of: spool, election), takeBack: takeBack,
+                report: report)
             try intake.recover(at: now)
             sources.append(Source(spool: spool, intake: intake))
         }
@@ -131,8 +134,11 @@ final class QueueMove {
                 return try rename(file, from: source, to: targets[number - 1])
             }
             try rewrite(parts)
+            // The new parts have only the devices without an outcome.
+            for part in parts { part.source.intake.repairs.forget(id) }
         } catch {
-            guard Damage.explains(error) else { throw error }
+            // A damaged one cannot be set aside while a document is locked that its badge is in.
+            guard Damage.explains(error) || error.cause == FailureCause.busy else { throw error }
             report(error)
             leave(parts)
         }

@@ -130,7 +130,12 @@ extension ReceiptLog {
 
     /// Records that a notification's file could not be read, or that one of its devices gets no push for that
     /// reason.
-    func append(damaged id: String, _ delivery: Delivery?, reason: String, at now: Timestamp) {
+    ///
+    /// - Parameter isInDoubt: whether a push may have arrived at the device.
+    func append(
+        damaged id: String, _ delivery: Delivery?, isInDoubt: Bool = false, reason: String,
+        at now: Timestamp
+    ) {
         flushSending()
         var line = LineBuilder()
         line.add("id", text: id)
@@ -144,6 +149,7 @@ extension ReceiptLog {
         }
         line.add("at", Int(now.milliseconds))
         line.add("reason", text: reason)
+        if isInDoubt { line.add("in_doubt", true) }
         line.add("outcome", plain: Outcome.damaged.rawValue)
         append(line.end())
     }
@@ -151,11 +157,12 @@ extension ReceiptLog {
     /// Records that a held message could not be read.
     ///
     /// - Parameters:
+    ///   - outcome: `damaged`, or `cancelled` if it was before.
     ///   - device: the device for which it was held; `nil` if that is not known.
     ///   - release: the id of the release that was to bring it.
     package func append(
-        damaged id: String, heldFor device: UserDevice?, in release: String, reason: String,
-        at now: Timestamp
+        unreadable id: String, _ outcome: Outcome, heldFor device: UserDevice?,
+        in release: String, reason: String, at now: Timestamp
     ) {
         flushSending()
         var line = LineBuilder()
@@ -165,7 +172,7 @@ extension ReceiptLog {
         if let device { line.add("device_id", text: device.device) }
         line.add("at", Int(now.milliseconds))
         line.add("reason", text: reason)
-        line.add("outcome", plain: Outcome.damaged.rawValue)
+        line.add("outcome", plain: outcome.rawValue)
         append(line.end())
     }
 

@@ -44,10 +44,12 @@ extension ReceiptLog {
             if volume.term == term { try raiseTerm() }
             let copy = SetAside.path(for: path(volume))
             try systemCalls(Files.rename(path(volume), copy))
+            // A command that gives access has to name the copy.
+            let moved = SystemError(error.call, copy, error.errno)
             report(
                 Failure(
                     .broken,
-                    "\(error.failure.sentence). Moved to \(copy); pushes that only this file records may be sent again",
+                    "\(error.failure(moved.reason).sentence). Moved to \(copy); pushes that only this file records may be sent again",
                     cause: FailureCause.setAside))
             return nil
         }
@@ -68,7 +70,9 @@ extension ReceiptLog {
             rest += more
             var lineStart = 0
             while let end = rest[lineStart...].firstIndex(of: UInt8(ascii: "\n")) {
-                if let (id, event) = event(rest[lineStart..<end]) {
+                if let members = members(of: rest[lineStart..<end]),
+                    let id = members["id"]?.string, let event = Self.event(members)
+                {
                     try body(id, event, Position(volume: volume, offset: offset + lineStart))
                 }
                 lineStart = end + 1
@@ -83,26 +87,25 @@ extension ReceiptLog {
         }
     }
 
-    private func event(_ line: ArraySlice<UInt8>) -> (String, Event)? {
-        guard let members = members(of: line), let id = members["id"]?.string else { return nil }
+    static func event(_ members: JSONObject) -> Event? {
         if members["outcome"]?.string == Outcome.damaged.rawValue {
             // With `in`, a held message's file is damaged, not the notification's own.
-            return members["in"] == nil ? (id, .damaged) : nil
+            return members["in"] == nil ? .damaged : nil
         }
         if let number = members["n"]?.integer.flatMap(Int.init(exactly:)), isNumber(number) {
-            if members["not_sent"] != nil { return (id, .notSent(number: number)) }
+            if members["not_sent"] != nil { return .notSent(number: number) }
             let outcome = members["outcome"]?.string.flatMap(Outcome.init)
             let isLost = outcome == nil && Receipt.leavesDoubt(members)
-            return (id, .attempt(number: number, outcome, isLost: isLost))
+            return .attempt(number: number, outcome, isLost: isLost)
         }
         if let first = members["from"]?.integer.flatMap(Int.init(exactly:)), isNumber(first),
             let last = members["to"]?.integer.flatMap(Int.init(exactly:)), isNumber(last),
             first <= last
         {
-            return (id, .sending(first...last))
+            return .sending(first...last)
         }
-        if let pass = members["pass"]?.count { return (id, .putOff(pass: Int(pass))) }
-        return members["finished_at"] == nil ? nil : (id, .finished)
+        if let pass = members["pass"]?.count { return .putOff(pass: Int(pass)) }
+        return members["finished_at"] == nil ? nil : .finished
     }
 }
 

@@ -56,7 +56,7 @@ extension Spool {
     @export(interface)
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
+        takeBack: @escaping TakeBackBadges
     ) throws(Failure) -> Bool {
         guard try contains(id) else {
             guard try !isInClosedFolder(id) else { return false }
@@ -66,8 +66,9 @@ extension Spool {
         while Instant.now - start < .milliseconds(2000), try contains(id) {
             if let election = try election() {
                 defer { election.end() }
-                let intake = Intake(spool: self, log: ReceiptLog(of: self, election))
-                return try intake.cancel(id, at: now, takeBack)
+                let intake = Intake(
+                    spool: self, log: ReceiptLog(of: self, election), takeBack: takeBack)
+                return try intake.cancel(id, at: now)
             }
             sleep(for: .milliseconds(10))
         }
@@ -167,12 +168,9 @@ extension Intake {
 
     /// Cancels one notification as a drainer would.
     ///
-    /// - Returns: `false` if it may be in a folder that cannot be entered, or come back from `failed/`. The mark
-    ///   stays for the drainer that finds it.
-    fileprivate func cancel(
-        _ id: String, at now: Timestamp,
-        _ takeBack: (Notification, Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
-    ) throws(Failure) -> Bool {
+    /// - Returns: `false` if it may be in a folder that cannot be entered, or come back from `failed/`, also because
+    ///   it is found to be damaged now. The mark stays for the drainer that finds it.
+    fileprivate func cancel(_ id: String, at now: Timestamp) throws(Failure) -> Bool {
         try recover(at: now)
         cancelled = [id]
         guard let file = try take(id) else {
@@ -184,7 +182,15 @@ extension Intake {
         // Of earlier attempts, only the receipts know the users.
         let isFirstAttempt = file.pass == 1 && file.progress.start == nil
         var users: Set<UserID> = []
-        while let delivery = try file.next() {
+        while true {
+            let next: Delivery?
+            do throws(Failure) { next = try file.next() } catch {
+                guard isDamage(error) else { throw error }
+                try setAside(file, error, besides: users)
+                log.close()
+                return false
+            }
+            guard let delivery = next else { break }
             guard isCancelled(delivery, in: file) else {
                 hasRemaining = true
                 continue
@@ -199,8 +205,9 @@ extension Intake {
         try log.commit()
         // Before the receipts say that it is finished: afterwards nobody would do it.
         if let user = file.notification.user { users.insert(user) }
-        try takeBack(
-            file.notification, users, isFirstAttempt || file.notification.user != nil)
+        if let change = file.notification.badge {
+            try takeBack(id, change, users, isFirstAttempt || file.notification.user != nil)
+        }
         if hasRemaining {
             leave(file)
         } else {

@@ -64,28 +64,30 @@ extension Spool {
     /// After a crash, call it again to finish.
     ///
     /// - Parameters:
+    ///   - tokens: the user's, as far as they are known.
     ///   - opponents: players whose turn notices may name the user.
+    ///   - takeBack: called for each notification of others that is found to be damaged.
     ///   - report: called for each file that could not be read. The user is erased from the others all the
     ///     same.
     func erase(
-        _ user: UserID, opponents: [UserID], elected: Election, at now: Timestamp,
-        report: @escaping (Failure) -> Void
+        _ user: UserID, tokens: [DeviceToken], opponents: [UserID], elected: Election,
+        at now: Timestamp, takeBack: @escaping TakeBackBadges, report: @escaping (Failure) -> Void
     ) throws(Failure) -> Erased {
         let log = ReceiptLog(of: self, elected)
-        let intake = Intake(spool: self, log: log, report: report)
+        let intake = Intake(spool: self, log: log, takeBack: takeBack, report: report)
         try intake.recover(at: now)
-        let name = Array(JSON.text(.string(user.text)).dropFirst().dropLast())
+        let name = ErasedName(user, tokens)
         var erased = Erased()
         var unreadable = Skipped(report)
         // A file that is renamed while its folder is listed can be missed. By the next round it has its final
         // name.
         for round in 0..<5 {
             let isFound = try eraseWaiting(
-                of: user, naming: name, opponents: round == 0 ? opponents : [], intake, &erased,
+                of: name, opponents: round == 0 ? opponents : [], intake, &erased,
                 &unreadable, at: now)
             guard isFound else { break }
         }
-        try eraseHeld(of: user, now: now, &unreadable) { (file, delivery) in
+        try eraseHeld(of: name, now: now, &unreadable) { (file, delivery) in
             log.append(
                 Attempt(at: now, pushID: nil, outcome: .cancelled),
                 ofMessage: file.notification.id, delivery, in: file)
@@ -97,7 +99,7 @@ extension Spool {
         try log.commit()
         log.close()
         try synchronizeFolders()
-        erased.damaged = try eraseFailed(user, &unreadable)
+        erased.damaged = try eraseFailed(name, &unreadable)
         erased.receipts = try eraseReceipts(of: user, &unreadable) { $0 >= open }
         erased.openDay = open
         erased.unreadable = unreadable.count
@@ -106,15 +108,15 @@ extension Spool {
 
     /// - Returns: whether something named the user and another round makes sense.
     private func eraseWaiting(
-        of user: UserID, naming name: [UInt8], opponents: [UserID], _ intake: Intake,
-        _ erased: inout Erased, _ unreadable: inout Skipped, at now: Timestamp
+        of name: ErasedName, opponents: [UserID], _ intake: Intake, _ erased: inout Erased,
+        _ unreadable: inout Skipped, at now: Timestamp
     ) throws(Failure) -> Bool {
         var isFound = false
         var unaccepted: [(folder: String, file: String)] = []
         var faults: [Failure] = []
         func erase(_ folder: String, _ file: String) throws(Failure) {
             do throws(Failure) {
-                let (count, isUsers) = try intake.erase(user, folder, file, at: now)
+                let (count, isUsers) = try intake.erase(name.user, folder, file, at: now)
                 erased.pushes += count
                 if isUsers { isFound = true }
             } catch {
@@ -126,7 +128,7 @@ extension Spool {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(name, in: path, as: .string)
+                    try Files.contains(name.text, in: path, as: .string)
                 } then: { (isNamed) throws(Failure) in
                     guard isNamed else {
                         if idOfFile(file) == nil {
@@ -140,7 +142,7 @@ extension Spool {
                     if idOfFile(file) != nil {
                         try erase(folder, file)
                     } else if try isLeftover(path, at: .systemNow) {
-                        let count = try systemCalls(eraseLines(of: user, in: path))
+                        let count = try systemCalls(eraseLines(of: name, in: path))
                         erased.pushes += count
                         if count > 0 { isFound = true }
                     } else {
@@ -152,10 +154,10 @@ extension Spool {
         }
         erased.isUnfinished = false
         for (folder, file) in unaccepted {
-            if try !isGone("\(folder)/\(file)", naming: name) { erased.isUnfinished = true }
+            if try !isGone("\(folder)/\(file)", naming: name.text) { erased.isUnfinished = true }
             let accepted = String(decoding: file.utf8.dropLast(4), as: UTF8.self)
             let isNamed = try systemCalls(
-                Files.contains(name, in: "\(folder)/\(accepted)", as: .string))
+                Files.contains(name.text, in: "\(folder)/\(accepted)", as: .string))
             guard isNamed else { continue }
             try erase(folder, accepted)
         }
@@ -180,24 +182,53 @@ extension Spool {
     ) throws(Failure) -> Int {
         // With its comma the whole member is replaced: blanks between members mean nothing.
         let member = Array("\"user\":".utf8) + receiptText(user.text)
-        // Also files that were set aside, which have a longer name. They may have lost their end.
+        // Also files that were set aside, which have a longer name. A killed program may have written half a line.
         let rest = ".\(queue.text)."
         let forms: [([UInt8], Files.Occurrence)] = [
             (member + [UInt8(ascii: ",")], .any), (member.dropLast(), .end), (member, .end),
         ]
+        let folder = ReceiptLog(of: self).folder
+        let name = Array(receiptText(user.text).dropFirst().dropLast())
         var count = 0
-        for (bytes, occurrence) in forms {
-            count += try overwrite(
-                bytes, as: occurrence, in: ReceiptLog(of: self).folder, &unreadable
-            ) { name in
-                if occurrence == .end, ReceiptLog.SetAside.volume(named: name, of: queue) == nil {
-                    return false
+        for file in try unreadable.names(in: folder)
+        where file.utf8.dropFirst(10).starts(with: rest.utf8)
+            && isIncluded(firstDigits(10, of: file))
+        {
+            let path = "\(folder)/\(file)"
+            try unreadable.attempt { () throws(SystemError) in
+                var found = 0
+                for (bytes, occurrence) in forms {
+                    found += try Files.overwrite(
+                        bytes, with: UInt8(ascii: " "), in: path, as: occurrence)
                 }
-                let day = firstDigits(10, of: name)
-                return name.utf8.dropFirst(10).starts(with: rest.utf8) && isIncluded(day)
+                return try found
+                    + Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .word) {
+                        (file, place) throws(SystemError) in
+                        try isInUnclearLine(place, of: file, naming: user)
+                    }
+            } then: { (found) in
+                count += found
             }
         }
         return count
+    }
+
+    /// Whether a place in a file of receipts is in a line that is damaged: it is not JSON, or names the user by a
+    /// member that receipts do not have.
+    private func isInUnclearLine(
+        _ place: Int, of file: FileDescriptor, naming user: UserID
+    ) throws(SystemError) -> Bool {
+        // The spool writes no longer line.
+        let start = max(0, place - 65_536)
+        let bytes = try file.read(upTo: 131_072, at: start)
+        let end = UInt8(ascii: "\n")
+        let before = bytes[..<(place - start)].lastIndex(of: end).map { $0 + 1 } ?? 0
+        let after = bytes[(place - start)...].firstIndex(of: end) ?? bytes.count
+        guard let members = members(of: bytes[before..<after]) else { return true }
+        return members["user"] == nil
+            && members.members.contains {
+                $0.value.string == user.text && !receiptTexts.contains($0.name)
+            }
     }
 
     /// Whether a file that was being written no longer has its temporary name. Waits up to 2 s.
@@ -223,7 +254,7 @@ extension Spool {
     ///
     /// - Returns: how many files and lines were the user's.
     private func eraseFailed(
-        _ user: UserID, _ unreadable: inout Skipped
+        _ user: ErasedName, _ unreadable: inout Skipped
     ) throws(Failure) -> Int {
         let folder = "\(folder)/failed"
         var count = 0
@@ -238,21 +269,24 @@ extension Spool {
     }
 
     /// Erases a user from a file that is not sent: it was never accepted, or it is damaged. One that is for the user
-    /// alone is removed; from the others, the lines of the user's devices are. From one of more than 256 MiB, only
-    /// the id is.
+    /// alone is removed; from the others, the lines of the user's devices are. In a line that does not say whose it is, and
+    /// in a file of more than 256 MiB, the id and the tokens are overwritten.
     ///
     /// - Returns: how many files, lines or places were the user's.
-    func eraseLines(of user: UserID, in path: String) throws(SystemError) -> Int {
-        let quoted = JSON.text(.string(user.text))
-        let name = Array(quoted.dropFirst().dropLast())
-        guard try Files.contains(name, in: path, as: .string) else { return 0 }
+    func eraseLines(of name: ErasedName, in path: String) throws(SystemError) -> Int {
+        var isNamed = try Files.contains(name.text, in: path, as: .string)
+        for token in name.tokens where !isNamed { isNamed = try Files.contains(token, in: path) }
+        guard isNamed else { return 0 }
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
             guard error.errno == .tooLarge else { throw error }
-            return try Files.overwrite(name, with: UInt8(ascii: "-"), in: path, as: .string)
+            let hyphen = UInt8(ascii: "-")
+            var count = try Files.overwrite(name.text, with: hyphen, in: path, as: .string)
+            for token in name.tokens { count += try Files.overwrite(token, with: hyphen, in: path) }
+            return count
         }
         guard let bytes else { return 0 }
-        let lines = LinesOfOthers(bytes, besides: user, quoted)
+        let lines = LinesOfOthers(bytes, besides: name)
         if lines.isNothing {
             try Files.erase(path)
         } else if lines.count > 0 {
@@ -260,23 +294,13 @@ extension Spool {
         }
         return lines.count
     }
-
-    private func overwrite(
-        _ bytes: [UInt8], as occurrence: Files.Occurrence, in folder: String,
-        _ unreadable: inout Skipped, where isIncluded: (String) -> Bool
-    ) throws(Failure) -> Int {
-        var count = 0
-        for name in try unreadable.names(in: folder) where isIncluded(name) {
-            try unreadable.attempt { () throws(SystemError) in
-                try Files.overwrite(
-                    bytes, with: UInt8(ascii: " "), in: "\(folder)/\(name)", as: occurrence)
-            } then: { (found) in
-                count += found
-            }
-        }
-        return count
-    }
 }
+
+/// The members of receipts that have a text, besides `user`.
+private let receiptTexts = [
+    "id", "in", "kind", "device", "device_id", "channel", "apns_id", "reason", "language",
+    "outcome",
+]
 
 extension Intake {
     /// Cancels a notification's pushes to a user, and removes the user from its file.

@@ -225,6 +225,35 @@ extension Spool {
         return found
     }
 
+    /// Whether a box or a release may be in a folder that cannot be entered, or be one.
+    ///
+    /// - Parameter names: the names of the boxes.
+    func hasClosedBoxes(among names: Set<String>) throws(Failure) -> Bool {
+        let moments = try moments().map { "\(boxes)/\($0.name)" }
+        let releases = try releases().map { released($0) }
+        for folder in [boxes, released] + moments + releases {
+            if try isClosed(folder) { return true }
+        }
+        for moment in moments {
+            for name in names where try isClosed("\(moment)/\(name)") { return true }
+        }
+        return false
+    }
+
+    private func isClosed(_ folder: String) throws(Failure) -> Bool {
+        do throws(SystemError) {
+            // The dot is for a folder only.
+            if try Files.exists("\(folder)/.") {
+                _ = try FolderList(folder).next()
+                return false
+            }
+            return try Files.exists(folder) || Files.target(ofLink: folder) != nil
+        } catch {
+            try skip(error)
+            return true
+        }
+    }
+
     private func exists(_ message: String, in folder: String) throws(Failure) -> Bool {
         try exists("\(folder)/\(message).jsonl")
     }
@@ -544,7 +573,10 @@ extension Spool {
     /// - Throws: damage, if the file cannot be used.
     @export(interface)
     package func heldMessage(at path: String) throws(Failure) -> HeldMessage? {
-        guard let file = try SpoolFile.open(path) else { return nil }
+        guard let file = try SpoolFile.open(path) else {
+            guard Files.target(ofLink: path) != nil else { return nil }
+            throw corrupt(path)  // a dangling link
+        }
         guard file.notification.id == idOfHeldMessage(at: path), let delivery = try file.next()
         else { throw corrupt(path) }
         return HeldMessage(notification: file.notification, delivery: delivery, path: path)
@@ -641,9 +673,13 @@ extension Spool {
 
     /// Removes the messages that a release has brought. Call it before the release itself is removed:
     /// otherwise they would be sent again.
+    ///
+    /// A damaged one is moved to `failed/`, or removed where that is impossible.
     @export(interface)
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
-        let messages = try messages(of: release) { (_, path, _) in Files.remove(path) }
+        let messages = try messages(of: release) { (id, path, _) in
+            do throws(Failure) { try setAside(id, path, now: now) } catch { Files.remove(path) }
+        }
         let removed = messages.filter { Files.remove($0.path) }
         try recordForgotten(removed.map { $0.notification }, now: now)
         guard try messageIDs(of: release).isEmpty else {
@@ -661,11 +697,11 @@ extension Spool {
     ///   - each: called with each message, before any is removed.
     ///   - commit: called after `each` and before the removal. It makes durable what `each` recorded.
     func eraseHeld(
-        of user: UserID, now: Timestamp, _ unreadable: inout Skipped,
+        of name: ErasedName, now: Timestamp, _ unreadable: inout Skipped,
         each: (SpoolFile, Delivery) -> Void, commit: () throws(Failure) -> Void
     ) throws(Failure) {
         var paths: [String] = []
-        let prefix = HeldBox.prefix(of: user)
+        let prefix = HeldBox.prefix(of: name.user)
         // What cannot be listed counts as empty below.
         for folder in [boxes, released] { _ = try unreadable.names(in: folder) }
         for moment in try moments() {
@@ -677,29 +713,39 @@ extension Spool {
         }
         for release in try missing(among: releases(), orMay: false) {
             _ = try unreadable.names(in: released(release))
-            if try isRelease(release, of: user, &unreadable) { paths.append(released(release)) }
+            if try owner(ofRelease: release) == name.user {
+                paths.append(released(release))
+            } else {
+                try eraseDamaged(of: name, inRelease: release, &unreadable)
+            }
         }
         for box in paths { try forEachHeld(in: box, &unreadable, each) }
         try commit()
         for box in paths { try eraseBox(box, now: now, &unreadable) }
     }
 
-    /// Whether a release's messages are a user's. What cannot be read of them is erased at once if it is.
-    private func isRelease(
-        _ release: String, of user: UserID, _ unreadable: inout Skipped
-    ) throws(Failure) -> Bool {
+    /// The user of a release's messages; `nil` if none of them can be read.
+    private func owner(ofRelease release: String) throws(Failure) -> UserID? {
         for path in try paths(ofRelease: release) {
             do throws(Failure) {
-                if let owner = try userOfHeldMessage(at: path) { return owner == user }
-            } catch {
+                if let owner = try userOfHeldMessage(at: path) { return owner }
+            } catch { guard Damage.explains(error) else { throw error } }
+        }
+        return nil
+    }
+
+    private func eraseDamaged(
+        of name: ErasedName, inRelease release: String, _ unreadable: inout Skipped
+    ) throws(Failure) {
+        for path in try paths(ofRelease: release) {
+            do throws(Failure) { _ = try userOfHeldMessage(at: path) } catch {
                 guard Damage.explains(error) else { throw error }
                 try unreadable.attempt { () throws(SystemError) in
-                    try eraseLines(of: user, in: path)
+                    try eraseLines(of: name, in: path)
                 } then: { (_) in
                 }
             }
         }
-        return false
     }
 
     private func forEachHeld(

@@ -33,7 +33,7 @@ package final class SpoolFile {
     private let hasLast: Bool
     /// The numbers of the devices that were read.
     private var numbers = NumberSet()
-    /// How many lines were read, and how many there are, as the one says that was read last.
+    /// How many lines were read, and how many there are, as the last of these says.
     private var lineCount: (read: Int, said: Int?)
 
     /// - Returns: `nil` if there is no such file.
@@ -194,8 +194,7 @@ package final class SpoolFile {
 
     /// Whether a push to the device may have arrived although no answer says so.
     package func isInDoubt(_ delivery: Delivery) -> Bool {
-        delivery.isInDoubt || progress.unanswered.contains(delivery.number)
-            || progress.doubtful.contains(delivery.number)
+        progress.isInDoubt(delivery)
     }
 
     /// The number of devices with this outcome, in all passes.

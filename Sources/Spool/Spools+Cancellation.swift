@@ -7,13 +7,12 @@ extension Spools {
     /// If drainers are running, waits up to 2 s for each to cancel them.
     ///
     /// - Parameter takeBack: called once the receipts say what is cancelled, before a part of the
-    ///   notification ends, with users whom it may not have reached, and whether they are all of them. After a
-    ///   crash it may be called again.
+    ///   notification ends.
     /// - Returns: whether the receipts say what became of it. If not, they soon will.
     @export(interface)
     package func cancel(
         _ id: String, at now: Timestamp,
-        takeBack: (Notification, Set<UserID>, _ areAll: Bool) throws(Failure) -> Void
+        takeBack: @escaping TakeBackBadges
     ) throws(Failure) -> Bool {
         var isSettled = true
         var told: Set<QueueName> = []

@@ -37,11 +37,14 @@ extension Spools {
     /// Moves everything that waits in a service's former queues to the present ones. Waits while another
     /// process does so, and asks drainers of former queues to end.
     ///
-    /// - Parameter report: called with the failure of each file that cannot be moved.
+    /// - Parameters:
+    ///   - takeBack: called for each notification that is found to be damaged.
+    ///   - report: called with the failure of each file that cannot be moved.
     /// - Throws: later, if a drainer of a former queue has not ended after 8 s.
     @export(interface)
     package func moveFormer(
-        of service: PushService, at now: Timestamp, report: @escaping (Failure) -> Void
+        of service: PushService, at now: Timestamp, takeBack: @escaping TakeBackBadges,
+        report: @escaping (Failure) -> Void
     ) throws(Failure) -> FormerWork {
         guard try hasFormerWork(of: service) else { return .none }
         let lock = try systemCalls(
@@ -59,7 +62,7 @@ extension Spools {
         try stopDrainers(of: { () throws(Failure) in try former(of: service) }, into: elections)
         // A move may have been killed after it had accepted something in its new queues.
         completeJoints(report: report)
-        try elections.move(to: self, at: now, report: report)
+        try elections.move(to: self, at: now, takeBack: takeBack, report: report)
         return try hasFormerWork(of: service) ? .left : .moved
     }
 

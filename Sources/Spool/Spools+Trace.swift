@@ -23,9 +23,11 @@ extension Spools {
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     ///   - count: the number of its devices.
     ///   - isHeld: whether it is also held for other devices, whose users get it later.
+    ///   - isCancelled: whether what is held of it is cancelled.
     @export(interface)
     package func trace(
-        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false
+        _ id: String, from start: ReceiptsStart, devices count: Int, isHeld: Bool = false,
+        isCancelled: Bool = false
     ) throws(Failure) -> NotificationTrace {
         var trace = try read(id, from: start, devices: count, isHeld: isHeld)
         var held = try whereabouts(of: id, trace)
@@ -53,11 +55,17 @@ extension Spools {
             for spool in try all() where try spool.isOpen(id) { trace.isInSpool = true }
         }
         trace.didRelease(held.released)
-        // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
+        if !held.missing.isEmpty {
+            for spool in try all() where try spool.hasClosedBoxes(among: held.missing) {
+                held.missing = []
+            }
+        }
         let lacksReceipts = trace.isUnread && (trace.lacksDevices || !held.missing.isEmpty)
         trace.lacksReceipts = lacksReceipts
         if lacksReceipts { trace.nameReleased() }
-        trace.settleAsDamaged(heldIn: held.missing)
+        trace.settleHeld(goneFrom: held.missing, as: isCancelled ? .cancelled : .damaged)
+        trace.forgetDamageIfRepaired()
+        // What unreadable receipts say is as lost as what a damaged file said: nothing is gone, or still to come.
         if lacksReceipts || trace.isDamaged || trace.wasDamaged { trace.settleLostAsDamaged() }
         // What still waits can be sent, and cancelled.
         if lacksReceipts, !trace.isInSpool { trace.isDamaged = true }

@@ -92,8 +92,9 @@ private struct UserReach {
     var isPossible: Bool { isReached || held.count > released.count }
 
     mutating func add(_ line: JSONObject) {
+        if Receipt.leavesDoubt(line) { isReached = true }
         guard let outcome = line["outcome"]?.string.flatMap(Outcome.init) else { return }
-        if outcome == .accepted || line["in_doubt"] == true { isReached = true }
+        if outcome == .accepted { isReached = true }
         let device = line["device_id"]?.string ?? ""
         if outcome == .held {
             held.insert(device)

@@ -14,6 +14,8 @@ package struct MessageRecord: Document {
     package var delayed: DelayedOption?
     /// How many of its pushes may leave in a minute; `nil` for any number.
     package var throttle: Int64?
+    /// What it adds to the badge of each of its users; `nil` if it sets the number, or leaves it alone.
+    package var badge: BadgeChange?
     package var kind = ""
     package var devices = 0
     /// How many more devices get it when their users' quiet hours or mute end.
@@ -59,6 +61,7 @@ package struct MessageRecord: Document {
             delayed = known
         }
         throttle = members.take("throttle")?.count
+        badge = members.take("badge").flatMap(BadgeChange.init)
         held = Int(members.take("held")?.count ?? 0)
         skipped = Int(members.take("skipped")?.count ?? 0)
         later = members.take("later")?.texts ?? []
@@ -103,6 +106,7 @@ package struct MessageRecord: Document {
         members["send_after"] = sendAfter.map { JSONValue($0) }
         members["delayed"] = delayed.map { $0.json }
         members["throttle"] = throttle.map { .integer($0) }
+        members["badge"] = badge.map { $0.json }
         members["devices"] = .integer(Int64(devices))
         members["held"] = held > 0 ? .integer(Int64(held)) : nil
         members["skipped"] = skipped > 0 ? .integer(Int64(skipped)) : nil

@@ -202,14 +202,14 @@ package struct MessageRecords {
     /// - Returns: how many files named the user.
     func erase(_ user: UserID, _ unreadable: inout Skipped) throws(Failure) -> Int {
         guard try systemCalls(Files.exists(folder)) else { return 0 }
-        let name = JSON.text(.string(user.text))
+        let name = Array(JSON.text(.string(user.text)).dropFirst().dropLast())
         var count = 0
         for day in try unreadable.names(in: folder) where day.utf8.count == 10 {
             for file in try unreadable.names(in: "\(folder)/\(day)") {
                 let path = "\(folder)/\(day)/\(file)"
                 var isNamed = false
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(name, in: path)
+                    try Files.contains(name, in: path, as: .element)
                 } then: {
                     isNamed = $0
                 }
@@ -224,7 +224,8 @@ package struct MessageRecords {
                 where copy.utf8.starts(with: file.utf8) {
                     try unreadable.attempt { () throws(SystemError) in
                         try Files.overwrite(
-                            name, with: UInt8(ascii: "-"), in: "\(folder)/\(day)/\(copy)")
+                            name, with: UInt8(ascii: "-"), in: "\(folder)/\(day)/\(copy)",
+                            as: .element)
                     } then: { (_) in
                     }
                 }

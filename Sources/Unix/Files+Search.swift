@@ -12,6 +12,8 @@ extension Files {
         case quoted
         /// The same, but not the name of a member.
         case string
+        /// The same, and not the value of a member either. Nothing is between the tokens.
+        case element
         /// The file ends with it.
         case end
     }
@@ -32,15 +34,18 @@ extension Files {
     /// Overwrites every occurrence of the bytes with as many copies of `byte`, durably. Nothing else in the
     /// file moves: offsets into it stay valid, and other processes may append to it meanwhile.
     ///
-    /// - Returns: the number of occurrences.
+    /// - Parameter isMeant: returns whether to overwrite the occurrence at an offset in the file.
+    /// - Returns: how many were overwritten.
     @export(interface)
     package static func overwrite(
-        _ bytes: [UInt8], with byte: UInt8, in path: String, as occurrence: Occurrence = .any
+        _ bytes: [UInt8], with byte: UInt8, in path: String, as occurrence: Occurrence = .any,
+        where isMeant: (FileDescriptor, Int) throws(SystemError) -> Bool = { (_, _) in true }
     ) throws(SystemError) -> Int {
         var count = 0
         let other = [UInt8](repeating: byte, count: bytes.count)
         let file = try forEachPlace(of: bytes, in: path, .overwrite, occurrence) {
             (file, place) throws(SystemError) in
+            guard try isMeant(file, place) else { return true }
             try file.write(other, at: place)
             count += 1
             return true
@@ -58,21 +63,21 @@ extension Files {
     ) throws(SystemError) -> FileDescriptor? {
         guard !bytes.isEmpty, let file = try open(path, mode) else { return nil }
         let size = 1 << 20
-        var offset = 0
+        var offset = occurrence == .end ? max(0, try file.size() - bytes.count - 2) : 0
         while true {
             // Step back by the overlap of two pieces: the bytes may begin with zeros, which a hole does not
             // show.
-            offset = max(offset, try file.nextData(from: offset) - bytes.count - 2)
+            offset = max(offset, try file.nextData(from: offset) - bytes.count - 3)
             let piece = try file.read(upTo: size, at: offset)
             let isLast = piece.count < size
-            // Pieces overlap by the bytes, the neighbour before them and the two behind them.
+            // Pieces overlap by the bytes, the two before them and the two behind them.
             for place in places(of: bytes, in: piece, occurrence) {
-                guard place > 0 || offset == 0, isLast || place + bytes.count + 1 < piece.count
+                guard place > 1 || offset == 0, isLast || place + bytes.count + 1 < piece.count
                 else { continue }
                 guard try body(file, offset + place) else { return file }
             }
             if isLast { return file }
-            offset += piece.count - bytes.count - 2
+            offset += piece.count - bytes.count - 3
         }
     }
 }
@@ -95,6 +100,7 @@ private func places(
                     case .word: isAlone(place..<end, in: piece)
                     case .quoted: isQuoted(place..<end, in: piece)
                     case .string: isString(place..<end, in: piece)
+                    case .element: isElement(place..<end, in: piece)
                     case .end: end == piece.count
                     }
                 if counts {
@@ -125,7 +131,13 @@ private func isString(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>)
     return isQuoted(range, in: piece) && (next >= piece.count || piece[next] != UInt8(ascii: ":"))
 }
 
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
+private func isElement(_ range: Range<Int>, in piece: UnsafeBufferPointer<UInt8>) -> Bool {
+    let previous = range.lowerBound - 2
+    return isString(range, in: piece) && (previous < 0 || piece[previous] != UInt8(ascii: ":"))
+}
+
+/// Whether a byte is an ASCII letter or digit.
+package func isLetterOrDigit(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "a")...UInt8(ascii: "z"):

@@ -143,8 +143,14 @@ package enum Files {
     }
 
     /// C: `rename(2)`.
+    ///
+    /// - Throws: an error with the path `from`, or with that of a folder that we may not change.
     package static func rename(_ from: String, _ to: String) throws(SystemError) {
-        guard CUnix.rename(from, to) == 0 else { throw SystemError("rename", from) }
+        if CUnix.rename(from, to) == 0 { return }
+        let errno = Errno.current
+        guard errno == .noAccess else { throw SystemError("rename", from, errno) }
+        let folders = [parent(of: from), parent(of: to)]
+        throw SystemError("rename", folders.first { !isWritable($0) } ?? from, errno)
     }
 
     /// Moves a file or a folder. If the target is a folder already, what is in the folder is moved into it. A

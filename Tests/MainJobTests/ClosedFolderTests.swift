@@ -119,6 +119,36 @@ import Turnstone
         #expect(try world.acceptedIDs().count == 1)
     }
 
+    @Test(
+        "what is held in it is held, and can be cancelled", arguments: Fault.allCases,
+        [false, true])
+    func held(fault: Fault, isOfMoment: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("ben", devices: 2...2)
+        try world.change("ann") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(60)
+        }
+        let ids = try (0..<2).map { _ in
+            try world.sent(["users": ["ann", "ben"], "title": "Hello"])
+        }
+        try world.run("deliver")
+        var folder = "\(world.state.path)/spool/apns/held"
+        if isOfMoment {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            folder += try "/\(#require(names.first { $0 != "released" }))"
+        }
+        try close(folder, fault)
+        #expect(try world.report(ids[0])["counts"] == ["accepted": 1, "held": 1])
+        let answer = try world.callOff(ids[0])
+        #expect([200, 202].contains(answer.status), "\(answer.body)")
+        try open(folder)
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        #expect(try world.report(ids[0])["counts"] == ["accepted": 1, "cancelled": 1])
+        #expect(try world.report(ids[1])["counts"] == ["accepted": 2])
+    }
+
     @Test("an erasure says what it could not look into: the boxes of quiet hours")
     func erased() throws {
         let world = try World()

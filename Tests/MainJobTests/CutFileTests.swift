@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -129,6 +130,195 @@ import Turnstone
         #expect(try world.report(id)["state"] == "done")
     }
 
+    @Test("also after it was set aside because the number of queues had changed")
+    func repairedAfterMove() throws {
+        let world = try World.withAllServices()
+        let users = (1...3).map { "user-\($0)" }
+        for (number, user) in users.enumerated() { try world.give(user, devices: [number]) }
+        world.variables["TURNSTONE_SHARDS"] = "3"
+        let id = try world.sent([
+            "users": .array(users.map { .string($0) }), "title": "Hello", "expires_in": 86_400,
+        ])
+        let name = try #require(world.spooled().sorted().last { $0.contains(id) })
+        let whole = try #require(world.state.read(name))
+        try damage(name, of: world, .lastMissing)
+        world.variables["TURNSTONE_SHARDS"] = "1"
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"]?.object?["damaged"] != nil)
+        try world.state.remove(#require(world.spooled().first { $0.contains(id) }))
+        try world.state.write(whole, to: name)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["accepted": 3])
+        #expect(try world.report(id)["state"] == "done")
+    }
+
+    @Test("once it is repaired, nobody is told twice", arguments: [0, 40], [false, true])
+    func toldOnce(hours: Int64, isMoved: Bool) throws {
+        let (world, id) = try notification(by: .largeAcceptance)
+        world.variables["TURNSTONE_SHARDS"] = "1"
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        let whole = try #require(world.state.read(name))
+        let lines = whole.split(separator: UInt8(ascii: "\n"))
+        let cut = lines.prefix(700).joined(separator: [UInt8(ascii: "\n")]) + [UInt8(ascii: "\n")]
+        try world.state.write(cut, to: name)
+        try world.run("deliver")
+        let told = try world.acceptedIDs().count
+        #expect((1..<1003).contains(told))
+        try world.advance(seconds: hours * 3600)
+        _ = try world.sent(["users": ["ann"], "title": "Another"])
+        try world.run("deliver")
+        try world.state.remove(#require(world.spooled().first { $0.contains(id) }))
+        let file = try #require(name.split(separator: "/").last)
+        let text = String(decoding: whole, as: UTF8.self)
+        try world.state.write(
+            // It may still be sent.
+            text.replacing(
+                try Regex(#""expires_at":[0-9]+"#), with: #""expires_at":4000000000000"#,
+                maxReplacements: 1),
+            to: "spool/apns/ready/normal/\(file)")
+        if isMoved { world.variables["TURNSTONE_SHARDS"] = "2" }
+        for _ in 0..<2 { try world.run("deliver") }
+        let pushes = try world.acceptedIDs()
+        #expect(pushes.count == 1003 + 3)
+        #expect(Set(pushes).count == pushes.count)
+        #expect(try world.report(id)["counts"] == ["accepted": 1003])
+        #expect(try world.report(id)["state"] == "done")
+        #expect(!world.state.files().keys.contains { $0.contains("/repairs/") })
+    }
+
+    @Test(
+        "what it added to a badge is taken back though its first line is lost, too",
+        arguments: ["", "garbage{\n"])
+    func badgeWithoutFirstLine(text: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let id = try world.sent(["users": ["ann"], "title": "Hello", "badge": "+3"])
+        try world.run("deliver")
+        let ann = try #require(UserID("ann"))
+        #expect(try world.openState().users[ann].read()?.badge == 3)
+        try world.state.write(text, to: #require(world.spooled().first { $0.contains(id) }))
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        #expect(try world.openState().users[ann].read()?.badge ?? 0 == 0)
+    }
+
+    @Test("an operator finds the folder to which a repaired file is moved")
+    func target() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        let id = try world.sent([
+            "users": ["ann"], "title": "Hello", "interruption_level": "time-sensitive",
+        ])
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        try world.state.write("{", to: name)
+        try? FileManager.default.removeItem(atPath: "\(world.state.path)/spool/apns/ready/normal")
+        try world.run("deliver")
+        var isFolder: ObjCBool = false
+        let path = "\(world.state.path)/spool/apns/ready/normal"
+        #expect(FileManager.default.fileExists(atPath: path, isDirectory: &isFolder))
+        #expect(isFolder.boolValue)
+    }
+
+    @Test(
+        "a held message that was cancelled before its file was damaged stays cancelled",
+        arguments: ["", "gone"])
+    func cancelledWhileHeld(text: String) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try mute(in: world, minutes: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        try world.run("deliver")
+        let answer = try world.callOff(id)
+        #expect(answer.json?.object?["state"] == "cancelled", "\(answer.body)")
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        if text == "gone" {
+            try world.state.remove(name)
+        } else {
+            try world.state.write(text, to: name)
+        }
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
+        #expect(try world.report(id)["state"] == "cancelled")
+    }
+
+    @Test("in a box, a link to nothing is set aside, and the rest is sent")
+    func linkInBox() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try mute(in: world, minutes: 60)
+        let id = try world.sent(["users": ["ann"], "title": "Hello"])
+        let other = try world.sent(["users": ["ann"], "title": "Another"])
+        try world.run("deliver")
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        try world.state.remove(name)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(world.state.path)/\(name)", withDestinationPath: "/not/there")
+        try world.advance(seconds: 3700)
+        try world.run("deliver")
+        #expect(try world.report(other)["counts"] == ["accepted": 1])
+        #expect(try world.report(id)["counts"] == ["damaged": 1])
+        #expect(world.spooled().allSatisfy { $0.contains("/failed/") }, "\(world.spooled())")
+        let released = "\(world.state.path)/spool/apns/held/released"
+        let left = try? FileManager.default.contentsOfDirectory(atPath: released)
+        #expect(left?.isEmpty ?? true, "\(left ?? [])")
+    }
+
+    @Test("what it added to badges is taken back before it moves to another number of queues")
+    func badgeOfMove() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("ben", devices: 2...2)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 2])
+        let id = try world.sent([
+            "users": ["ann", "ben"], "title": "Hello", "badge": "+1", "expires_in": 86_400,
+        ])
+        try world.run("deliver")
+        let state = try world.openState()
+        let users = try ["ann", "ben"].map { try #require(UserID($0)) }
+        for user in users { #expect(try state.users[user].read()?.badge == 1) }
+        try damage(#require(world.spooled().first { $0.contains(id) }), of: world, .lastMissing)
+        world.variables["TURNSTONE_SHARDS"] = "3"
+        try world.advance(seconds: 2_000)
+        for _ in 0..<2 { try world.run("deliver") }
+        #expect(try world.report(id)["counts"] == ["damaged": 2])
+        for user in users { #expect(try state.users[user].read()?.badge ?? 0 == 0) }
+    }
+
+    @Test("what it added to the badge of a user whom it may have reached is not taken back")
+    func badgeInDoubt() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.simulator.perform([
+            "do": "apns-fault", "kind": "reset", "code": 2, "accepted": true, "count": 50,
+        ])
+        let id = try world.sent(["users": ["ann"], "title": "Hello", "badge": "+1"])
+        _ = try world.start("deliver").end()
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        #expect(try world.openState().users[#require(UserID("ann"))].read()?.badge == 1)
+        try damage(name, of: world, .lastMissing)
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        let ann = try #require(UserID("ann"))
+        #expect(try world.openState().users[ann].read()?.badge == 1)
+    }
+
+    @Test(
+        "one that is cancelled when nobody has found the damage yet is not sent",
+        arguments: Damage.allCases)
+    func cancelled(damage: Damage) throws {
+        let (world, id) = try notification(by: .acceptance)
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        try self.damage(name, of: world, damage)
+        let answer = try world.callOff(id)
+        #expect(answer.status == 200, "\(answer.body)")
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(world.spooled().allSatisfy { $0.contains("/failed/") })
+    }
+
     @Test("what it added to a badge is taken back", arguments: [false, true])
     func badge(isForSeveral: Bool) throws {
         let world = try World()
@@ -224,10 +414,12 @@ import Turnstone
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 3])
         world.variables["DELIVER_LINGER_SECONDS"] = "3"
         try world.run("deliver")
+        try world.state.remove("spool/apns/failed")
         try world.advance(seconds: 3700)
         try world.run("deliver")
         #expect(try world.report(other)["counts"] == ["accepted": 3])
         #expect(try world.report(id)["counts"] == ["damaged": 3])
+        #expect(world.state.files().keys.filter { $0.contains("/failed/\(id)") }.count == 3)
     }
 
     @Test("also a large one in which a phone has several users, after all that is left was sent")

@@ -63,11 +63,118 @@ import Turnstone
         let id = try #require(text.range(of: "zebra-4711", options: .backwards))
         try world.state.write(String(text[..<id.upperBound]), to: name)
         let receipt = "receipts/2026-11-19.apns.1.jsonl.unreadable-1795000000000"
-        try world.state.write("{\"id\":\"a\",\"n\":0,\"user\":\"zebra-4711", to: receipt)
+        let line = "{\"id\":\"a\",\"n\":0,\"user\":\"zebra-4711"
+        try world.state.write(line, to: receipt)
+        // So does a drainer that was killed.
+        try world.state.write("{}\n\(line)", to: "receipts/2026-11-19.apns.1.jsonl")
         try world.state.write("deliver: failed user=\"zebra-4711", to: "deliver.log.1")
         try world.erase("zebra-4711")
         try expectGone("zebra-4711", token(1), from: world)
         #expect(world.state.read(receipt) != nil)
+    }
+
+    @Test("also if an operator has begun to repair a file", arguments: [false, true])
+    func halfRepaired(isFirstFieldWhole: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let name = try setAside(
+            world, ["users": ["zebra-4711"], "title": "Private"], "the first line")
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        try world.state.write(
+            text.replacing(
+                #""user":"zebra-4711","accepted_at""#,
+                with: #""user": "zebra-4711", "\#(isFirstFieldWhole ? "accepted_at" : "accepted")""#
+            ),
+            to: name)
+        try world.erase("zebra-4711")
+        for (name, bytes) in world.state.files() {
+            #expect(!String(decoding: bytes, as: UTF8.self).contains("zebra"), "\(name)")
+        }
+    }
+
+    @Test(
+        "whichever byte of a file is damaged, or wherever it is cut", arguments: [false, true],
+        [false, true])
+    func everyByte(isShared: Bool, isCut: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let users: JSONValue = isShared ? ["ben", "zebra-4711"] : ["zebra-4711"]
+        _ = try world.sent(["users": users, "title": "Private"])
+        let name = try #require(world.spooled().first)
+        let bytes = try #require(world.state.read(name))
+        try world.state.remove(name)
+        for place in bytes.indices {
+            var damaged = isCut ? Array(bytes[..<place]) : bytes
+            if !isCut { damaged[place] = UInt8(ascii: "#") }
+            let number = String(1_000_000 + place).dropFirst()
+            try world.state.write(
+                damaged, to: "spool/apns/failed/00000000-0000-4000-8000-000000\(number).jsonl")
+        }
+        try world.erase("zebra-4711")
+        let failed = world.state.files().filter { $0.key.contains("/failed/") }
+        for (name, bytes) in failed {
+            let text = String(decoding: bytes, as: UTF8.self)
+            #expect(!text.contains("zebra-4711"), "\(name): \(text)")
+            // With another id it is another user's, for all that anybody can tell.
+            let other = text.firstMatch(of: #/"user":"[^"#]*#[^"]*"/#)
+            if let other, !other.output.contains("----------") { continue }
+            #expect(!text.contains(token(1)), "\(name): \(text)")
+        }
+        if isShared, !isCut {
+            #expect(failed.count == bytes.count)
+            #expect(
+                failed.values.allSatisfy {
+                    String(decoding: $0, as: UTF8.self).contains("Pri")
+                        || String(decoding: $0, as: UTF8.self).contains("ate")
+                })
+        }
+    }
+
+    @Test(
+        "also from a line of receipts that is damaged",
+        arguments: ["", ".unreadable-1795000000000"])
+    func receipts(suffix: String) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let name = "receipts/2026-11-19.apns.1.jsonl\(suffix)"
+        let line = #"{"id":"a","n":0,"user":"zebra-4711","at":1}"#
+        for place in line.utf8.indices where !line[place...].utf8.starts(with: "zebra-4711".utf8) {
+            var text = Array(line.utf8)
+            text[line.utf8.distance(from: line.startIndex, to: place)] = UInt8(ascii: "#")
+            let old = String(decoding: world.state.read(name) ?? [], as: UTF8.self)
+            try world.state.write("\(old)\(String(decoding: text, as: UTF8.self))\n", to: name)
+        }
+        let before = try #require(world.state.read(name)).count
+        try world.erase("zebra-4711")
+        let left = try #require(world.state.read(name))
+        #expect(left.count == before)
+        #expect(!String(decoding: left, as: UTF8.self).contains("\"zebra-4711\""))
+    }
+
+    @Test(
+        "words of a message's damaged record stay",
+        arguments: ["devices", "message", "apns", "revision"])
+    func record(id: String) throws {
+        let world = try begin([id, "ben"])
+        let message = try world.sent(["users": ["ben"], "title": "T"])
+        let name = try #require(
+            world.state.files().keys.first { $0.hasPrefix("messages/") && $0.contains(message) })
+        let record = try #require(world.state.read(name))
+        try world.state.write(record, to: "\(name).corrupt-1795000000000")
+        try world.erase(id)
+        #expect(world.state.read("\(name).corrupt-1795000000000") == record)
+        #expect(world.state.read(name) == record)
+    }
+
+    @Test("a message for others as well is not held for the user whose box cannot be read")
+    func held() throws {
+        let world = try begin(["zebra-4711", "ben"])
+        try world.change("zebra-4711") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(60)
+        }
+        let id = try world.sent(["users": ["zebra-4711", "ben"], "title": "Hello"])
+        try world.run("deliver")
+        let name = try #require(world.spooled().first { $0.contains("/held/") })
+        try world.state.write("x", to: name)
+        try world.erase("zebra-4711")
+        #expect(try world.report(id)["counts"] == ["accepted": 1, "cancelled": 1])
     }
 
     @Test("also if the user's id is written with escapes", arguments: escapedIDs)

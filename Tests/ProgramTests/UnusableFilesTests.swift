@@ -205,6 +205,41 @@ struct UnusableFilesTests {
         #expect(try ask("notify", "GET", "/api/notify/\(other)").answer.status == 200)
     }
 
+    @Test("receipts without access are moved, and the log says what gives access to them")
+    func receiptsWithoutAccess() throws {
+        let name = "receipts/2026-11-21.apns.1.jsonl"
+        try state.write("", to: name)
+        try state.write(
+            DamagedSpoolTests.text(DamagedSpoolTests.sound),
+            to: "spool/apns/ready/normal/\(DamagedSpoolTests.sound).jsonl")
+        try give()
+        chmod("\(state.path)/\(name)", 0)
+        let log = try deliverLog()
+        let copy = try #require(
+            FileManagerNames("\(state.path)/receipts")?.all.first { $0.contains(".unreadable-") })
+        #expect(log.contains("Run: chmod u+rw \(state.path)/receipts/\(copy)."), "\(log)")
+    }
+
+    @Test(
+        "where a damaged notification cannot be moved, the log names the folder that refuses it",
+        arguments: [true, false])
+    func closedFolder(isOurs: Bool) throws {
+        try state.write("{", to: "spool/apns/ready/normal/\(DamagedSpoolTests.bad).jsonl")
+        let folder = "\(state.path)/spool/apns/failed"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try give()
+        chmod(folder, 0o555)
+        if !isOurs { chown(folder, 0, 0) }
+        let log = try deliverLog()
+        let advice = isOurs ? "chmod u+rwx \(folder)" : "chown -R \(Self.account): \(state.path)"
+        #expect(log.contains("Run: \(advice)."), "\(log)")
+    }
+
+    /// What `deliver` logs.
+    private func deliverLog() throws -> String {
+        try Programs.run("deliver", environment: installation.environment, timeLimit: 20).stderr
+    }
+
     @Test("a user whose document cannot even be removed is not called erased, and health names it")
     func obstinateDocument() throws {
         let path = "\(state.path)/\(document("ann"))"

@@ -26,7 +26,7 @@ import Turnstone
     @Test("without a drainer, cancelling takes effect at once")
     func alone() throws {
         try accept(notBefore: now + .hours(1))
-        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _, _ in })
         #expect(try outcomes() == [.cancelled, .cancelled])
         #expect(scratch.files.filter { $0.hasPrefix("spool/") } == ["spool/apns/drainer.lock"])
     }
@@ -38,7 +38,7 @@ import Turnstone
         try scratch.spool.markCancelled("n1")
         try scratch.spools.removeLeftCancellations()
         #expect(try scratch.spool.hasWork(at: now))
-        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _, _ in })
         // Killed before its file was removed.
         try scratch.spool.markCancelled("n1")
         #expect(try !scratch.spool.hasWork(at: now))
@@ -53,7 +53,7 @@ import Turnstone
         #expect(intake.moveToBacklog(try #require(try intake.next(in: .normal))))
         #expect(try scratch.spool.contains("n1") && scratch.spool.hasReady())
         #expect(try scratch.spool.oldestDue(at: now) == Scratch.notification().accepted)
-        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _, _ in })
         #expect(try outcomes() == [.cancelled, .cancelled])
         #expect(!scratch.files.contains { $0.hasSuffix(".jsonl") && $0.hasPrefix("spool/") })
     }
@@ -82,7 +82,7 @@ import Turnstone
         try intake.log.commit()
         // That drainer is killed here: nobody knows whether the second push arrived.
         try scratch.spool.markCancelled("n1")
-        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spool.cancel("n1", at: now) { _, _, _, _ in })
         #expect(try outcomes() == [.accepted, nil])
 
         let next = try scratch.intake()

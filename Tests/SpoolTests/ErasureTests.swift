@@ -29,7 +29,8 @@ import Unix
         let election = try #require(try scratch.spool.election())
         defer { election.end() }
         _ = try scratch.spool.erase(
-            users[0], opponents: [], elected: election, at: Scratch.now
+            users[0], tokens: [], opponents: [], elected: election, at: Scratch.now,
+            takeBack: { _, _, _, _ in }
         ) { Issue.record("\($0)") }
         // Its sender repeats the request.
         try scratch.spools.complete(plain.id, in: "ready/normal")
@@ -47,7 +48,8 @@ import Unix
         defer { election.end() }
         var reports = 0
         let erased = try scratch.spool.erase(
-            UserID("42")!, opponents: [], elected: election, at: Scratch.now
+            UserID("42")!, tokens: [], opponents: [], elected: election, at: Scratch.now,
+            takeBack: { _, _, _, _ in }
         ) { (_) in reports += 1 }
         #expect(erased.pushes > 0)
         #expect(erased.unreadable == 1 && reports == 1)
@@ -61,7 +63,10 @@ import Unix
         let election = try #require(try scratch.spool.election())
         defer { election.end() }
         try scratch.spools.countErasure()
-        _ = try scratch.spool.erase(user, opponents: [], elected: election, at: Scratch.now) {
+        _ = try scratch.spool.erase(
+            user, tokens: [], opponents: [], elected: election, at: Scratch.now,
+            takeBack: { _, _, _, _ in }
+        ) {
             Issue.record("\($0)")
         }
         #expect(throws: Failure.self) {

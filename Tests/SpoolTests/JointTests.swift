@@ -147,7 +147,7 @@ import Unix
         let before = try scratch.spools.trace("n1", from: start, devices: 4)
         #expect(before.deliveries.map(\.outcome) == [nil, nil, nil, nil])
         #expect(before.deliveries.allSatisfy { $0.user == "42" || $0.user == "ann" })
-        #expect(try scratch.spools.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spools.cancel("n1", at: now) { _, _, _, _ in })
         let after = try scratch.spools.trace("n1", from: start, devices: 4)
         #expect(after.deliveries.map(\.outcome) == Array(repeating: .cancelled, count: 4))
         #expect(try !scratch.spools.contains("n1"))
@@ -159,7 +159,7 @@ import Unix
         try prepared.makeFindable()
         try Files.commit("\(scratch.folder.path)/\(joint)")
         try Files.commit("\(scratch.folder.path)/\(parts[0])")
-        #expect(try scratch.spools.cancel("n1", at: now) { _, _, _ in })
+        #expect(try scratch.spools.cancel("n1", at: now) { _, _, _, _ in })
         #expect(!scratch.files.contains { $0.contains("n1.json") })
     }
 

@@ -47,7 +47,9 @@ import Unix
 
     private func move(to spools: Spools) throws {
         for service in PushService.all {
-            let found = try spools.moveFormer(of: service, at: now) {
+            let found = try spools.moveFormer(
+                of: service, at: now, takeBack: { _, _, _, _ in }
+            ) {
                 Issue.record("\($0.sentence)")
             }
             #expect(found != .left)
