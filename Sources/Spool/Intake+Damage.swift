@@ -27,6 +27,20 @@ extension Intake {
         backlog?.remove(file)
     }
 
+    /// The same for a file of which not even the first line can be read. While a document is locked from which it
+    /// must be taken back, the file stays where it is and is found again.
+    func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
+        var progress = recovered.removeValue(forKey: id) ?? Progress()
+        do throws(Failure) {
+            try setAside(path, id, &progress, failure) { () throws(Failure) in
+                try takeBack(id, nil, [], false)
+            }
+        } catch {
+            guard error.cause == FailureCause.busy else { throw error }
+            recovered[id] = progress
+        }
+    }
+
     /// Records in the receipts which devices get no push, and then moves the file to `failed/`.
     ///
     /// If the file cannot be moved, or may be readable later, this drainer skips it from then on.

@@ -215,10 +215,7 @@ package final class Intake {
             opened = file
         } catch {
             guard Damage.explains(error) else { throw error }
-            var progress = recovered.removeValue(forKey: id) ?? Progress()
-            try setAside(path, id, &progress, error) { () throws(Failure) in
-                try takeBack(id, nil, [], false)
-            }
+            try setAsideUnknown(path, id, error)
             return nil
         }
         opened.progress = try repaired(id) ?? recovered.removeValue(forKey: id) ?? Progress()

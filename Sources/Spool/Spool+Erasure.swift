@@ -351,7 +351,13 @@ extension Intake {
     }
 
     private func checkRead(_ path: String) throws(Failure) {
-        guard let id = idOfFile(Files.name(of: path)), stuck[id] != nil else { return }
+        guard let id = idOfFile(Files.name(of: path)) else { return }
+        if recovered[id]?.isSetAside == true {
+            throw Failure(
+                .later(seconds: 5), "unable to set \(path) aside: a user's document is locked",
+                cause: FailureCause.busy)
+        }
+        guard stuck[id] != nil else { return }
         throw Failure(
             .broken, "unable to erase a user from \(path): it cannot be read",
             cause: FailureCause.faulty, file: path)

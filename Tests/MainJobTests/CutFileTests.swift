@@ -203,6 +203,41 @@ import Turnstone
         #expect(try world.openState().users[ann].read()?.badge ?? 0 == 0)
     }
 
+    @Test(
+        "while the document is locked that a badge is in, the file stays and others' messages are sent",
+        arguments: [false, true])
+    func lockedBadge(hasFirstLine: Bool) throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try world.give("ben", devices: 2...2)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        let id = try world.sent(["users": ["ann"], "title": "Hello", "badge": "+1"])
+        try world.run("deliver")
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        if hasFirstLine {
+            try damage(name, of: world, .lastMissing)
+        } else {
+            try world.state.write("", to: name)
+        }
+        let other = try world.sent(["users": ["ben"], "title": "Hello"])
+        try world.advance(seconds: 2_000)
+        let document = try #require(
+            world.state.files().keys.first { $0.hasSuffix("/ann.json") && $0.hasPrefix("users/") })
+        let lock = try SharedLock.open(of: document, in: world.state)
+        #expect(try lock.tryLock())
+        let ended = try world.start("deliver").end()
+        #expect([0, 111].contains(ended.exitCode), "\(ended.stderr)")
+        lock.unlock()
+        #expect(try world.report(other)["counts"] == ["accepted": 1])
+        #expect(!world.spooled().isEmpty)
+        try world.run("deliver")
+        #expect(world.spooled().allSatisfy { $0.contains("/failed/") })
+        let ann = try #require(UserID("ann"))
+        #expect(try world.openState().users[ann].read()?.badge ?? 0 == 0)
+        let lines = try world.receipts().filter { $0["outcome"] == "damaged" }
+        #expect(lines.count == 1, "\(lines)")
+    }
+
     @Test("an operator finds the folder to which a repaired file is moved")
     func target() throws {
         let world = try World()
