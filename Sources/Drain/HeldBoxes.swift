@@ -188,7 +188,11 @@ final class HeldBoxes: RunPart {
         let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
             try recordDamage(contents, of: release, heldIn: box)
-            for (id, path, _) in contents.damaged { try spool.setAside(id, path, now: now) }
+            for (id, path, _) in contents.damaged {
+                // A release that was tried and put back may have counted it.
+                try run.takeBackBadges(id, nil, [], false)
+                try spool.setAside(id, path, now: now)
+            }
             return try spool.forgetRelease(release)
         }
         var expires = expiration(of: messages, heldUntil: min(end ?? now, now))

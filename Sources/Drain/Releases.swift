@@ -89,10 +89,10 @@ final class Releases: RunPart {
     private func setAsideDamaged(
         _ contents: ReleaseReader.Contents, _ push: Push
     ) throws(Failure) {
-        let damaged = reader.newDamage(in: contents)
-        if damaged.isEmpty { return }
+        if contents.damaged.isEmpty { return }
+        let new = reader.newDamage(in: contents)
         let isInDoubt = push.job.file.isInDoubt(push.delivery)
-        for (id, _, failure) in damaged {
+        for (id, _, failure) in new {
             if !isInDoubt, documents.record(of: id)?.cancelled != nil {
                 append(.cancelled, nil, ofMessage: id, push, isInDoubt: false)
             } else {
@@ -100,7 +100,12 @@ final class Releases: RunPart {
             }
         }
         try intake.log.commit()
-        for (id, path, _) in damaged {
+        for (id, path, _) in contents.damaged {
+            // An earlier attempt may have counted it.
+            if !isInDoubt, let user = push.job.notification.user {
+                try run.takeBackBadges(id, nil, [user], true)
+            }
+            guard new.contains(where: { $0.path == path }) else { continue }
             run.orLog { () throws(Failure) in try spool.setAside(id, path, now: now) }
         }
     }

@@ -158,7 +158,7 @@ package struct Report {
             && count(.held) == 0
     }
 
-    /// Whether every device has an outcome other than `damaged` and `cancelled`.
+    /// Whether it is done, and the outcome of no device is `damaged`.
     package var isSent: Bool { state == .done && count(.damaged) == 0 }
 
     package var state: State {

@@ -30,14 +30,14 @@ extension Intake {
     /// The same for a file of which not even the first line can be read. While a document is locked from which it
     /// must be taken back, the file stays where it is and is found again.
     func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
-        var progress = recovered.removeValue(forKey: id) ?? Progress()
+        var progress = try progress(of: id)
         do throws(Failure) {
             try setAside(path, id, &progress, failure) { () throws(Failure) in
                 try takeBack(id, nil, [], false)
             }
         } catch {
-            guard error.cause == FailureCause.busy else { throw error }
             recovered[id] = progress
+            guard error.cause == FailureCause.busy else { throw error }
         }
     }
 
@@ -67,7 +67,7 @@ extension Intake {
             }
         }
         try log.commit()
-        if let start = progress.start, progress.hasAttempts { try repairs.await(id, start) }
+        if let start = progress.start, progress.hasAttempts { try repairs.expect(id, start) }
         do throws(Failure) { try takeBack() } catch {
             // A document that nobody can read must not keep the notification for ever.
             guard error.disposition == .broken else { throw error }
@@ -107,7 +107,7 @@ extension Spool {
         }
         try Files.makeFolder(folder)
         // Once the file is repaired, it is moved there, perhaps with mv(1).
-        try Files.makeFolder(ready(.normal))
+        do throws(SystemError) { try Files.makeFolder(ready(.normal)) } catch {}
         try Files.rename(path, target)
         try Files.synchronizeFolder(folder)
     }

@@ -37,17 +37,38 @@ extension Intake {
         if let known, last < known.day { try checkpoint.write(log.position) }
     }
 
-    /// The progress of a notification that was set aside, and is repaired now; `nil` if it was not set aside.
-    func repaired(_ id: String) throws(Failure) -> Progress? {
-        guard let start = repairs.start(of: id) else { return nil }
+    /// The progress of a notification that is taken. If it was set aside and is repaired, the receipts from before
+    /// that count as well.
+    func progress(of id: String) throws(Failure) -> Progress {
+        let known = recovered.removeValue(forKey: id) ?? Progress()
+        guard let start = repairs.start(of: id), !known.isOfRepair else { return known }
         var progress = Progress()
+        progress.isOfRepair = true
         // The checkpoint need not go back to where its receipts begin: the next drainer asks for them as well.
-        progress.start = recovered.removeValue(forKey: id)?.start ?? log.position
-        try log.forEachLine(of: id, from: start) { (line) in
+        progress.start = known.start ?? log.position
+        let isWhole = try log.forEachLine(of: id, from: start) { (line) in
             if let event = ReceiptLog.event(line) { progress.add(event) }
             return false
         }
+        if !isWhole {
+            report(
+                Failure(
+                    .broken,
+                    "receipts of the repaired notification \(id) cannot be read; pushes that only they record may be sent again",
+                    cause: FailureCause.unreadable))
+        }
+        // If it is damaged again, that is news.
+        progress.isSetAside = false
         return progress
+    }
+
+    /// Forgets where a repaired notification's receipts begin, once its file is durably gone.
+    func forgetRepair(of id: String) {
+        guard repairs.start(of: id) != nil, stuck[id] == nil else { return }
+        do throws(Failure) {
+            try spool.synchronizeFolders()
+            repairs.forget(id)
+        } catch { report(error) }
     }
 
     /// Removes the older files of a notification. Two are left by a crash after the file for the next pass

@@ -218,7 +218,12 @@ package final class Intake {
             try setAsideUnknown(path, id, error)
             return nil
         }
-        opened.progress = try repaired(id) ?? recovered.removeValue(forKey: id) ?? Progress()
+        do throws(Failure) { opened.progress = try progress(of: id) } catch {
+            // A file of receipts that nobody can read now must not stop the others.
+            stuck[id] = Progress()
+            report(error)
+            return nil
+        }
         held[id] = opened
         return opened
     }
@@ -238,7 +243,7 @@ package final class Intake {
             tidy(series, without: file.notification.id)
         }
         removeCancellation(of: file.notification.id)
-        repairs.forget(file.notification.id)
+        forgetRepair(of: file.notification.id)
     }
 
     /// Records that a pass is over. Call ``putOff(_:until:)`` once that is durable.
@@ -269,6 +274,7 @@ package final class Intake {
             }
         }
         if path == file.path { held[file.notification.id] = nil } else { remove(file) }
+        forgetRepair(of: file.notification.id)
     }
 
     /// Removes marks that are no longer needed. A mark that stays does no harm, and goes with the next

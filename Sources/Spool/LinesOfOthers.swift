@@ -21,7 +21,14 @@ struct ErasedName {
         let start = #"{"version":1,"id":"00000000-0000-4000-8000-000000000000","user":""#.utf8.count
         let rest = line.dropFirst(start)
         let next = rest.dropFirst(text.count).first
-        if rest.starts(with: text), !(next.map(isLetterOrDigit) ?? false) { return true }
+        let quote = UInt8(ascii: "\"")
+        let isQuoted = line.prefix(start).last == quote || next == quote
+        // Behind the id is a quote, and then a comma. One of these may be what is damaged, or the file is cut there.
+        let behind = rest.dropFirst(text.count + 1).first
+        let isFollowed =
+            next == quote || next == nil || behind == UInt8(ascii: ",") || behind == nil
+        let isMember = next != quote || behind != UInt8(ascii: ":")
+        if rest.starts(with: text), isQuoted, isFollowed, isMember { return true }
         let member = Array("\"user\":\"".utf8) + text + Array("\",\"accepted_at\":".utf8)
         return firstPlace(of: member, in: line, 0..<line.count) != nil
     }
@@ -53,7 +60,7 @@ struct LinesOfOthers {
         }
         if first == nil {
             appendUnclear(line, without: name)
-            // Its end may be what is damaged, and a device's line behind it.
+            // The damage may have joined it with a device's line.
             let device = Array("\"device\":".utf8)
             if firstPlace(of: device, in: text, 0..<text.count) != nil { isNothing = false }
         } else {

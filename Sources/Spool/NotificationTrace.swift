@@ -19,6 +19,8 @@ package struct NotificationTrace {
     var heldPlaces: [String: Int] = [:]
     /// Whether the rest is being cancelled.
     package internal(set) var isCancelled = false
+    /// Whether a file of it that is in a queue cannot be read.
+    var isUnreadable = false
     /// Whether its file cannot be read.
     package internal(set) var isDamaged = false
     /// Whether a file of it could not be read once, whatever became of others.
@@ -89,8 +91,9 @@ extension NotificationTrace {
         }
     }
 
-    /// Finds that no part of it is damaged any more, if each device has its outcome or waits for it.
+    /// Clears ``isDamaged`` if every device has its outcome, or waits for it in a file that can be read.
     mutating func forgetDamageIfRepaired() {
+        if isUnreadable { return }
         if deliveries.allSatisfy({ $0.hasEnded || $0.isWaiting }) { isDamaged = false }
     }
 

@@ -20,6 +20,8 @@ struct Progress {
     var counts: [Outcome: Int] = [:]
     /// Whether the receipts say that its file could not be read.
     var isSetAside = false
+    /// Whether it was set aside and is repaired, and this is what all of its receipts say.
+    var isOfRepair = false
 
     /// Whether a push to the device may have arrived although no answer says so.
     func isInDoubt(_ delivery: Delivery) -> Bool {

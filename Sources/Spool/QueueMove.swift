@@ -135,9 +135,9 @@ final class QueueMove {
             }
             try rewrite(parts)
             // The new parts have only the devices without an outcome.
-            for part in parts { part.source.intake.repairs.forget(id) }
+            for part in parts { part.source.intake.forgetRepair(of: id) }
         } catch {
-            // A damaged one cannot be set aside while a document is locked that its badge is in.
+            // A damaged one cannot be set aside while the document with its badge is locked.
             guard Damage.explains(error) || error.cause == FailureCause.busy else { throw error }
             report(error)
             leave(parts)

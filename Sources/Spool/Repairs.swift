@@ -1,9 +1,9 @@
 import Turnstone
 import Unix
 
-/// Where the receipts of notifications begin whose damaged files are in `failed/`: `repairs/<id>.json`. An operator
-/// may repair such a file and put it back weeks later. By then the checkpoint is past its receipts, without which
-/// everybody whom they name would be sent the notification again.
+/// Where the receipts of notifications begin whose damaged files are in `failed/`: `repairs/<id>.json`, if any device
+/// was tried. An operator may repair such a file and put it back weeks later. By then the checkpoint is past its
+/// receipts, without which everybody whom they name would be sent the notification again.
 struct Repairs {
     private let folder: String
     private var starts: [String: ReceiptLog.Position] = [:]
@@ -20,40 +20,50 @@ struct Repairs {
             UnusableFiles.record(folder, error.errno.name)
             return
         }
-        for name in names where name.utf8.suffix(5).elementsEqual(".json".utf8) {
+        for name in names {
+            guard name.utf8.suffix(5).elementsEqual(".json".utf8) else {
+                Files.remove("\(folder)/\(name)")  // what a killed drainer has left
+                continue
+            }
             let id = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
-            guard let start = try position(at: path(of: id)) else { continue }
-            if start.day < oldest { Files.remove(path(of: id)) } else { starts[id] = start }
+            let start = try position(at: path(of: id))
+            if start != .beginning, start.day < oldest {
+                Files.remove(path(of: id))
+            } else {
+                starts[id] = start
+            }
         }
     }
 
     private func path(of id: String) -> String { "\(folder)/\(id).json" }
 
-    /// - Returns: `nil` if the file cannot be used: all receipts are searched then.
-    private func position(at path: String) throws(Failure) -> ReceiptLog.Position? {
+    /// - Returns: the beginning if the file cannot be used: all receipts are searched then.
+    private func position(at path: String) throws(Failure) -> ReceiptLog.Position {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
             return .beginning
         }
-        guard let bytes else { return nil }
-        return members(of: bytes[...]).flatMap { ReceiptLog.Position(.object($0)) } ?? .beginning
+        let json = bytes.flatMap { members(of: $0[...]) }
+        return json.flatMap { ReceiptLog.Position(.object($0)) } ?? .beginning
     }
 
     /// Where the receipts of a notification begin; `nil` if it was not set aside.
     func start(of id: String) -> ReceiptLog.Position? { starts[id] }
 
     /// Records that a notification is set aside.
-    mutating func await(_ id: String, _ start: ReceiptLog.Position) throws(Failure) {
+    mutating func expect(_ id: String, _ start: ReceiptLog.Position) throws(Failure) {
         if starts[id] != nil { return }
+        var members: JSONObject = ["version": 1]
+        for member in start.json.object?.members ?? [] { members[member.name] = member.value }
         try systemCalls { () throws(SystemError) in
             try Files.makeFolder(folder)
-            try Files.replace(path(of: id), with: line(start.json.object ?? JSONObject()))
+            try Files.replace(path(of: id), with: line(members))
         }
         starts[id] = start
     }
 
-    /// Forgets a notification that is finished.
+    /// Forgets a notification whose file no longer has the devices that the receipts name.
     mutating func forget(_ id: String) {
         guard starts.removeValue(forKey: id) != nil else { return }
         Files.remove(path(of: id))

@@ -79,6 +79,8 @@ extension Spool {
         let name = ErasedName(user, tokens)
         var erased = Erased()
         var unreadable = Skipped(report)
+        // First, because if anything below fails, a repeated request does not know the tokens any more.
+        let damaged = try eraseFailed(name, &unreadable)
         // A file that is renamed while its folder is listed can be missed. By the next round it has its final
         // name.
         for round in 0..<5 {
@@ -99,7 +101,7 @@ extension Spool {
         try log.commit()
         log.close()
         try synchronizeFolders()
-        erased.damaged = try eraseFailed(name, &unreadable)
+        erased.damaged = try damaged + eraseFailed(name, &unreadable)
         erased.receipts = try eraseReceipts(of: user, &unreadable) { $0 >= open }
         erased.openDay = open
         erased.unreadable = unreadable.count
@@ -219,12 +221,18 @@ extension Spool {
         _ place: Int, of file: FileDescriptor, naming user: UserID
     ) throws(SystemError) -> Bool {
         // The spool writes no longer line.
-        let start = max(0, place - 65_536)
-        let bytes = try file.read(upTo: 131_072, at: start)
+        let start = max(0, place - 4096)
+        let bytes = try file.read(upTo: 8192, at: start)
+        // One of its quotes may be what is damaged, but a number has none.
+        let quote = UInt8(ascii: "\"")
+        let length = receiptText(user.text).count - 2
+        let before = bytes[..<(place - start)].last
+        let after = bytes[(place - start)...].dropFirst(length).first
+        guard before == quote || after == quote else { return false }
         let end = UInt8(ascii: "\n")
-        let before = bytes[..<(place - start)].lastIndex(of: end).map { $0 + 1 } ?? 0
-        let after = bytes[(place - start)...].firstIndex(of: end) ?? bytes.count
-        guard let members = members(of: bytes[before..<after]) else { return true }
+        let lineStart = bytes[..<(place - start)].lastIndex(of: end).map { $0 + 1 } ?? 0
+        let lineEnd = bytes[(place - start)...].firstIndex(of: end) ?? bytes.count
+        guard let members = members(of: bytes[lineStart..<lineEnd]) else { return true }
         return members["user"] == nil
             && members.members.contains {
                 $0.value.string == user.text && !receiptTexts.contains($0.name)

@@ -227,15 +227,18 @@ extension Spool {
 
     /// Whether a box or a release may be in a folder that cannot be entered, or be one.
     ///
-    /// - Parameter names: the names of the boxes.
-    func hasClosedBoxes(among names: Set<String>) throws(Failure) -> Bool {
+    /// - Parameter candidates: the names of the boxes.
+    func hasClosedBoxes(among candidates: Set<String>) throws(Failure) -> Bool {
         let moments = try moments().map { "\(boxes)/\($0.name)" }
         let releases = try releases().map { released($0) }
         for folder in [boxes, released] + moments + releases {
             if try isClosed(folder) { return true }
         }
         for moment in moments {
-            for name in names where try isClosed("\(moment)/\(name)") { return true }
+            let present =
+                candidates.count > Self.mostAsked
+                ? try names(in: moment).filter(candidates.contains) : Array(candidates)
+            for name in present where try isClosed("\(moment)/\(name)") { return true }
         }
         return false
     }
@@ -678,7 +681,9 @@ extension Spool {
     @export(interface)
     package func finishRelease(_ release: String, now: Timestamp) throws(Failure) {
         let messages = try messages(of: release) { (id, path, _) in
-            do throws(Failure) { try setAside(id, path, now: now) } catch { Files.remove(path) }
+            do throws(Failure) { try setAside(id, path, now: now) } catch {
+                if error.disposition == .broken { Files.remove(path) }
+            }
         }
         let removed = messages.filter { Files.remove($0.path) }
         try recordForgotten(removed.map { $0.notification }, now: now)

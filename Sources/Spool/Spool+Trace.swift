@@ -68,6 +68,7 @@ extension Spool {
             // A drainer will set it aside.
             guard Damage.explains(error) else { throw error }
             trace.isDamaged = true
+            trace.isUnreadable = true
         }
         return true
     }

@@ -12,7 +12,7 @@ extension Files {
         case quoted
         /// The same, but not the name of a member.
         case string
-        /// The same, and not the value of a member either. Nothing is between the tokens.
+        /// The same, and not the value of a member either. The JSON has no blanks.
         case element
         /// The file ends with it.
         case end

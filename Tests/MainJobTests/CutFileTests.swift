@@ -204,6 +204,44 @@ import Turnstone
     }
 
     @Test(
+        "also if it is repaired wrongly first, or what was noted of it is lost",
+        arguments: ["twice", "no note", "first line"])
+    func repairedTwice(way: String) throws {
+        let (world, id) = try notification(by: .largeAcceptance)
+        let name = try #require(world.spooled().first { $0.contains(id) })
+        let whole = try #require(world.state.read(name))
+        let end = [UInt8(ascii: "\n")]
+        let lines = whole.split(separator: UInt8(ascii: "\n"))
+        try world.state.write(lines.prefix(300).joined(separator: end) + end, to: name)
+        try world.run("deliver")
+        let note = try #require(world.state.files().keys.first { $0.contains("/repairs/") })
+        let target = "spool/apns/ready/normal/\(id).jsonl"
+        func putBack(_ text: [UInt8]) throws {
+            for name in world.spooled() where name.contains(id) { try world.state.remove(name) }
+            try world.state.write(text, to: target)
+            try world.run("deliver")
+        }
+        switch way {
+        case "twice": try putBack(lines.prefix(700).joined(separator: end) + end)
+        case "first line": try putBack([UInt8(ascii: "?")] + whole)
+        default: try world.state.write("", to: note)
+        }
+        if way == "twice" {
+            // What was told meanwhile has its outcome, and the rest is damaged.
+            let counts = try #require(world.report(id)["counts"]?.object)
+            #expect(counts["accepted"]?.integer ?? 0 > 300, "\(counts)")
+            #expect(
+                try world.receipts().filter { $0["outcome"] == "damaged" && $0["n"] == nil }.count
+                    == 2)
+        }
+        try putBack(whole)
+        let pushes = try world.acceptedIDs()
+        #expect(pushes.count == 1003)
+        #expect(Set(pushes).count == pushes.count)
+        #expect(try world.report(id)["counts"] == ["accepted": 1003])
+    }
+
+    @Test(
         "while the document is locked that a badge is in, the file stays and others' messages are sent",
         arguments: [false, true])
     func lockedBadge(hasFirstLine: Bool) throws {

@@ -129,6 +129,19 @@ import Turnstone
     }
 
     @Test(
+        "an id that stands in the spool's own members takes nothing of others",
+        arguments: ["d", "d_at", "n", "1", "ben2"])
+    func short(id: String) throws {
+        let world = try begin([id, "ben", "eve"])
+        let name = try setAside(
+            world, ["users": ["ben", "eve"], "title": "T", "data": ["a": .string(id)]],
+            "the first line")
+        let before = try #require(world.state.read(name)).count
+        try world.erase(id)
+        #expect(world.state.read(name)?.count == before)
+    }
+
+    @Test(
         "also from a line of receipts that is damaged",
         arguments: ["", ".unreadable-1795000000000"])
     func receipts(suffix: String) throws {
