@@ -146,7 +146,11 @@ private func cancelDeliveries(
     let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
         try Outbox(state, now: now).takeBackBadges(change, by: id, among: users, areAll: areAll)
     }
-    let tokens = devices.map { $0.map { $0.token } } ?? []
+    // A damaged line may be another user's of the same phone.
+    var tokens: [DeviceToken] = []
+    for device in devices ?? [] where try !state.registry.mayBeShared(device.token, by: user) {
+        tokens.append(device.token)
+    }
     try elections.erase(
         user, tokens: tokens, opponents: opponents, at: now, takeBack: takeBack
     ) {

@@ -18,7 +18,11 @@ extension Intake {
         let notification = file.notification
         var progress = file.progress
         defer { file.progress = progress }
-        try setAside(file.path, notification.id, &progress, failure) { () throws(Failure) in
+        // Later passes' files do not have the devices of the earlier ones, but what is put back may.
+        let isFirstPass = file.pass == 1
+        try setAside(
+            file.path, notification.id, &progress, mayBeLater: !isFirstPass, failure
+        ) { () throws(Failure) in
             guard let change = notification.badge else { return }
             let user = notification.user
             try takeBack(notification.id, change, user.map { [$0] } ?? users, user != nil)
@@ -32,7 +36,7 @@ extension Intake {
     func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
         var progress = try progress(of: id)
         do throws(Failure) {
-            try setAside(path, id, &progress, failure) { () throws(Failure) in
+            try setAside(path, id, &progress, mayBeLater: true, failure) { () throws(Failure) in
                 try takeBack(id, nil, [], false)
             }
         } catch {
@@ -45,10 +49,12 @@ extension Intake {
     ///
     /// If the file cannot be moved, or may be readable later, this drainer skips it from then on.
     ///
-    /// - Parameter takeBack: takes the message out of badges. If somebody repairs the file, it is counted again.
+    /// - Parameters:
+    ///   - mayBeLater: whether this may not be the notification's first pass.
+    ///   - takeBack: takes the message out of badges. If somebody repairs the file, it is counted again.
     func setAside(
-        _ path: String, _ id: String, _ progress: inout Progress, _ failure: Failure,
-        takeBack: () throws(Failure) -> Void
+        _ path: String, _ id: String, _ progress: inout Progress, mayBeLater: Bool,
+        _ failure: Failure, takeBack: () throws(Failure) -> Void
     ) throws(Failure) {
         guard failure.cause != FailureCause.faulty else {
             stuck[id] = progress
@@ -67,11 +73,15 @@ extension Intake {
             }
         }
         try log.commit()
-        if let start = progress.start, progress.hasAttempts { try repairs.expect(id, start) }
         do throws(Failure) { try takeBack() } catch {
             // A document that nobody can read must not keep the notification for ever.
             guard error.disposition == .broken else { throw error }
             report(error)
+        }
+        if mayBeLater {
+            try repairs.expect(id, .beginning)
+        } else if progress.hasAttempts, let start = progress.start {
+            try repairs.expect(id, start)
         }
         let series = Salvage(path).series
         do throws(SystemError) {
@@ -83,6 +93,8 @@ extension Intake {
                     "\(failure.sentence). Moved to \(spool.name)/failed; its devices get no push. To deliver it, repair it and move it to \(spool.name)/ready/normal",
                     cause: failure.cause))
         } catch {
+            // It is the same file that the next drainer finds.
+            repairs.forget(id)
             stuck[id] = progress
             report(
                 Failure(
@@ -91,7 +103,6 @@ extension Intake {
                     cause: failure.cause, file: path))
         }
     }
-
 }
 
 extension Spool {

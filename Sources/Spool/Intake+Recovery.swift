@@ -64,7 +64,7 @@ extension Intake {
 
     /// Forgets where a repaired notification's receipts begin, once its file is durably gone.
     func forgetRepair(of id: String) {
-        guard repairs.start(of: id) != nil, stuck[id] == nil else { return }
+        guard repairs.expects(id), stuck[id] == nil else { return }
         do throws(Failure) {
             try spool.synchronizeFolders()
             repairs.forget(id)

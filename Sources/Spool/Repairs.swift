@@ -2,24 +2,32 @@ import Turnstone
 import Unix
 
 /// Where the receipts of notifications begin whose damaged files are in `failed/`: `repairs/<id>.json`, if any device
-/// was tried. An operator may repair such a file and put it back weeks later. By then the checkpoint is past its
+/// may have been tried. An operator may repair such a file and put it back weeks later. By then the checkpoint is past its
 /// receipts, without which everybody whom they name would be sent the notification again.
 struct Repairs {
     private let folder: String
     private var starts: [String: ReceiptLog.Position] = [:]
+    /// Whether the folder cannot be entered. Any notification may be a repaired one then.
+    private var isClosed = false
 
     init(_ spool: Spool) { folder = "\(spool.folder)/repairs" }
 
     /// Reads them for a drainer that begins, and removes those whose receipts are gone.
     mutating func read(at now: Timestamp) throws(Failure) {
         starts = [:]
+        isClosed = false
         let oldest = CalendarDate(now - ReceiptLog.retention).dayText
-        let names: [String]
-        do throws(SystemError) { names = try Files.names(in: folder) } catch {
+        var names: [String] = []
+        do throws(SystemError) {
+            names = try Files.names(in: folder)
+            // A link to a disk that is not mounted looks like no folder.
+            let isFolder = try Files.exists("\(folder)/.")
+            isClosed = !isFolder && Files.target(ofLink: folder) != nil
+        } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
-            UnusableFiles.record(folder, error.errno.name)
-            return
+            isClosed = true
         }
+        if isClosed { UnusableFiles.record(folder, Errno.noAccess.name) }
         for name in names {
             guard name.utf8.suffix(5).elementsEqual(".json".utf8) else {
                 Files.remove("\(folder)/\(name)")  // what a killed drainer has left
@@ -49,7 +57,12 @@ struct Repairs {
     }
 
     /// Where the receipts of a notification begin; `nil` if it was not set aside.
-    func start(of id: String) -> ReceiptLog.Position? { starts[id] }
+    func start(of id: String) -> ReceiptLog.Position? {
+        starts[id] ?? (isClosed ? .beginning : nil)
+    }
+
+    /// Whether a notification is known to have been set aside.
+    func expects(_ id: String) -> Bool { starts[id] != nil }
 
     /// Records that a notification is set aside.
     mutating func expect(_ id: String, _ start: ReceiptLog.Position) throws(Failure) {

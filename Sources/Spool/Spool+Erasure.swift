@@ -228,7 +228,8 @@ extension Spool {
         let length = receiptText(user.text).count - 2
         let before = bytes[..<(place - start)].last
         let after = bytes[(place - start)...].dropFirst(length).first
-        guard before == quote || after == quote else { return false }
+        let next = bytes[(place - start)...].dropFirst(length + 1).first
+        guard before == quote || after == quote, next != UInt8(ascii: ":") else { return false }
         let end = UInt8(ascii: "\n")
         let lineStart = bytes[..<(place - start)].lastIndex(of: end).map { $0 + 1 } ?? 0
         let lineEnd = bytes[(place - start)...].firstIndex(of: end) ?? bytes.count

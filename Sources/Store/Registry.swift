@@ -105,7 +105,7 @@ package struct Registry {
     }
 
     /// Whether another user may have a token of the user's.
-    func mayBeShared(_ token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
+    package func mayBeShared(_ token: DeviceToken, by user: UserID) throws(Failure) -> Bool {
         do throws(Failure) {
             return try state.tokens[token].read()?.users.contains { $0 != user } ?? false
         } catch {

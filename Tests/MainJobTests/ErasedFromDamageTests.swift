@@ -161,6 +161,30 @@ import Turnstone
         #expect(!String(decoding: left, as: UTF8.self).contains("\"zebra-4711\""))
     }
 
+    @Test("nor are others' lines that are damaged changed", arguments: ["0", "n", "user", "1"])
+    func othersReceipts(id: String) throws {
+        let world = try begin([id, "ben"])
+        let name = "receipts/2026-11-19.apns.1.jsonl.unreadable-1795000000000"
+        let text =
+            #"{"id":"a","n":0,"user":"bob","at":1#"# + "\n" + #"{"id":"a","from":0,"to":1,"at"#
+        try world.state.write("\(text)\n", to: name)
+        try world.erase(id)
+        #expect(world.state.read(name) == Array("\(text)\n".utf8))
+    }
+
+    @Test("a token that another user has as well stays in that user's damaged line")
+    func sharedToken() throws {
+        let world = try World()
+        for user in 1...2 { try world.register(token(1), of: Int64(user)) }
+        world.variables["TURNSTONE_SERVER_KEY"] = World.serverKey
+        let name = "spool/apns/failed/00000000-0000-4000-8000-000000000001.jsonl"
+        let first = #"{"version":1,"id":"00000000-0000-4000-8000-000000000001","accepted_at":1}"#
+        let text = "\(first)\n" + ##"{"n":0,"device":"\##(token(1))","user":"2"#"## + "\n"
+        try world.state.write(text, to: name)
+        try world.erase("1")
+        #expect(world.state.read(name) == Array(text.utf8))
+    }
+
     @Test(
         "words of a message's damaged record stay",
         arguments: ["devices", "message", "apns", "revision"])
