@@ -35,8 +35,10 @@ extension Intake {
     /// must be taken back, the file stays where it is and is found again.
     func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
         var progress = try progress(of: id)
+        // The files of later passes wait for their moments.
+        let waits = path.utf8.starts(with: spool.waiting.utf8)
         do throws(Failure) {
-            try setAside(path, id, &progress, mayBeLater: true, failure) { () throws(Failure) in
+            try setAside(path, id, &progress, mayBeLater: waits, failure) { () throws(Failure) in
                 try takeBack(id, nil, [], false)
             }
         } catch {

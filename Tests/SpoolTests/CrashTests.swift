@@ -157,11 +157,13 @@ import Turnstone
             try [Lane.urgent, .normal, .bulk].flatMap { try intake.all(in: $0) }
             + intake.allDue(at: now)
         #expect(taken.map(\.notification.id) == ["good"])
+        // What waits may be in a later pass, whose file lacks the devices of the earlier ones.
+        let repairs = folder.hasPrefix("waiting") ? ["spool/apns/repairs/bad.json"] : []
         #expect(
             scratch.files == [
                 "receipts/2026-11-21.apns.0.jsonl", "spool/apns/failed/bad.jsonl",
                 "spool/apns/ready/normal/good.jsonl",
-            ])
+            ] + repairs)
         #expect(scratch.folder.read("spool/apns/failed/bad.jsonl") == Array(text.utf8))
     }
 
