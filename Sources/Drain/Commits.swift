@@ -242,13 +242,8 @@ final class Commits: RunPart {
         log.event(event, fields)
     }
 
-    /// Records the end. A document that nobody can read is logged: it must not keep the notification for
-    /// ever.
     private func recordEndIfPossible(of job: Job) throws(Failure) {
-        do throws(Failure) { try recordEnd(of: job) } catch {
-            guard error.disposition == .broken else { throw error }
-            log.failure(error)
-        }
+        try run.orLogIfBroken { () throws(Failure) in try recordEnd(of: job) }
     }
 
     /// Records in users' documents what must be there before the notification leaves the spool.

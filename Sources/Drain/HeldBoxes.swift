@@ -190,7 +190,9 @@ final class HeldBoxes: RunPart {
             try recordDamage(contents, of: release, heldIn: box)
             for (id, path, _) in contents.damaged {
                 // A release that was tried and put back may have counted it.
-                try run.takeBackBadges(id, nil, [], false)
+                try run.orLogIfBroken { () throws(Failure) in
+                    try run.takeBackBadges(id, nil, [], false)
+                }
                 try spool.setAside(id, path, now: now)
             }
             return try spool.forgetRelease(release)

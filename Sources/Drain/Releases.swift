@@ -103,7 +103,9 @@ final class Releases: RunPart {
         for (id, path, _) in contents.damaged {
             // An earlier attempt may have counted it.
             if !isInDoubt, let user = push.job.notification.user {
-                try run.takeBackBadges(id, nil, [user], true)
+                try run.orLogIfBroken { () throws(Failure) in
+                    try run.takeBackBadges(id, nil, [user], true)
+                }
             }
             guard new.contains(where: { $0.path == path }) else { continue }
             run.orLog { () throws(Failure) in try spool.setAside(id, path, now: now) }

@@ -77,6 +77,16 @@ final class Run {
     func orLog(_ work: () throws(Failure) -> Void) {
         do throws(Failure) { try work() } catch { log.failure(error) }
     }
+
+    /// Does work with documents. One that nobody can read is logged: it must not keep a notification for ever.
+    ///
+    /// - Throws: what may pass, such as that a document is locked.
+    func orLogIfBroken(_ work: () throws(Failure) -> Void) throws(Failure) {
+        do throws(Failure) { try work() } catch {
+            guard error.disposition == .broken else { throw error }
+            log.failure(error)
+        }
+    }
 }
 
 /// A part of the drainer.

@@ -33,8 +33,7 @@ package final class Elections {
             erased.append(
                 try spool.erase(
                     user, tokens: tokens, opponents: opponents, elected: election, at: now,
-                    takeBack: takeBack,
-                    report: report))
+                    takeBack: takeBack, report: report))
         }
     }
 

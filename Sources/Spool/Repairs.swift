@@ -1,9 +1,9 @@
 import Turnstone
 import Unix
 
-/// Where the receipts of notifications begin whose damaged files are in `failed/`: `repairs/<id>.json`, if any device
-/// may have been tried. An operator may repair such a file and put it back weeks later. By then the checkpoint is past its
-/// receipts, without which everybody whom they name would be sent the notification again.
+/// Where the receipts of notifications begin whose damaged files are in `failed/`: `repairs/<id>.json`, if any
+/// device may have been tried. An operator may repair such a file and put it back weeks later. By then the
+/// checkpoint is past its receipts, without which everybody whom they name would be sent the notification again.
 struct Repairs {
     private let folder: String
     private var starts: [String: ReceiptLog.Position] = [:]
@@ -22,12 +22,16 @@ struct Repairs {
             names = try Files.names(in: folder)
             // A link to a disk that is not mounted looks like no folder.
             let isFolder = try Files.exists("\(folder)/.")
-            isClosed = !isFolder && Files.target(ofLink: folder) != nil
+            if !isFolder, Files.target(ofLink: folder) != nil {
+                throw SystemError("list", folder, .noEntry)
+            }
         } catch {
-            guard error.errno.isFileSpecific else { throw error.failure }
             isClosed = true
+            guard error.errno.isFileSpecific || error.errno == .noEntry else {
+                throw error.failure
+            }
+            UnusableFiles.record(folder, error.errno.name)
         }
-        if isClosed { UnusableFiles.record(folder, Errno.noAccess.name) }
         for name in names {
             guard name.utf8.suffix(5).elementsEqual(".json".utf8) else {
                 Files.remove("\(folder)/\(name)")  // what a killed drainer has left

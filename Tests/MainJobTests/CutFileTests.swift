@@ -285,6 +285,35 @@ import Turnstone
     }
 
     @Test(
+        "a held message that cannot be read is set aside though its user's document cannot be read either"
+    )
+    func heldWithDamagedDocument() throws {
+        let world = try World()
+        try world.give("ann", devices: 1...1)
+        try mute(in: world, minutes: 60)
+        let id = try world.sent([
+            "users": ["ann"], "title": "Hello", "badge": "+1", "expires_in": 86_400,
+        ])
+        try world.run("deliver")
+        try world.advance(seconds: 3700)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        // It goes back into the box, and then both files are damaged.
+        try mute(in: world, minutes: 60)
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        try world.state.write(
+            "", to: #require(world.spooled().first { $0.contains("/\(id).jsonl") }))
+        let document = try #require(
+            world.state.files().keys.first { $0.hasSuffix("/ann.json") && $0.hasPrefix("users/") })
+        try world.state.write("{", to: document)
+        try world.advance(seconds: 7200)
+        for _ in 0..<2 { _ = try world.start("deliver").end() }
+        #expect(world.state.files().keys.contains { $0.contains("/failed/\(id)") })
+        #expect(!world.spooled().contains { $0.contains("/held/") }, "\(world.spooled())")
+    }
+
+    @Test(
         "what a held message added to a badge is taken back if its file is damaged before it arrives"
     )
     func heldBadge() throws {
