@@ -187,14 +187,7 @@ final class HeldBoxes: RunPart {
         }
         let messages = contents.messages
         guard let newest = messages.last, let user = newest.notification.user else {
-            try recordDamage(contents, of: release, heldIn: box)
-            for (id, path, _) in contents.damaged {
-                // A release that was tried and put back may have counted it.
-                try run.orLogIfBroken { () throws(Failure) in
-                    try run.takeBackBadges(id, nil, [], false)
-                }
-                try spool.setAside(id, path, now: now)
-            }
+            try endDamaged(contents, of: release, heldIn: box)
             return try spool.forgetRelease(release)
         }
         var expires = expiration(of: messages, heldUntil: min(end ?? now, now))
@@ -209,33 +202,40 @@ final class HeldBoxes: RunPart {
         try run.spools.accept(notification, to: [newest.delivery])
     }
 
-    /// Records that none of a release's messages can be read.
-    private func recordDamage(
+    /// Ends the messages of a release of which none can be read.
+    private func endDamaged(
         _ contents: ReleaseReader.Contents, of release: String, heldIn box: String
     ) throws(Failure) {
-        for (id, path, failure) in reader.newDamage(in: contents) {
+        let devices = contents.damaged.map { device(ofMessage: $0.id, heldIn: box) }
+        let new = Set(reader.newDamage(in: contents).map { $0.path })
+        for ((id, path, failure), device) in zip(contents.damaged, devices) where new.contains(path)
+        {
             let isCancelled = documents.record(of: id)?.cancelled != nil
             let outcome = isCancelled ? Outcome.cancelled : .damaged
             run.summary.count(outcome)
             intake.log.append(
-                unreadable: id, outcome, heldFor: device(ofMessageAt: path, heldIn: box),
-                in: release, reason: failure.cause, at: now)
+                unreadable: id, outcome, heldFor: device, in: release, reason: failure.cause,
+                at: now)
         }
         try intake.log.commit()
+        for ((id, path, _), device) in zip(contents.damaged, devices) {
+            // A release that was tried and put back may have counted it.
+            try run.orLogIfBroken { () throws(Failure) in
+                try run.takeBackBadges(id, nil, device?.user.map { [$0] } ?? [], device != nil)
+            }
+            try spool.setAside(id, path, now: now)
+        }
     }
 
-    /// The device for which a message was held that cannot be read; `nil` if its user or its device is not known
-    /// any more.
-    private func device(ofMessageAt path: String, heldIn box: String) -> UserDevice? {
-        do throws(Failure) {
-            guard let user = try spool.userOfHeldMessage(at: path) else { return nil }
-            for device in try documents.user(state.present(user)).devices {
-                for id in device.ids where HeldBox(of: user, id).name == box {
-                    return UserDevice(user, id)
-                }
-            }
-        } catch {}  // the message's report tells of it all the same
-        return nil
+    /// The device for which a message was held whose file cannot be read; `nil` if the receipts do not say.
+    ///
+    /// - Parameter box: the name of the box.
+    private func device(ofMessage id: String, heldIn box: String) -> UserDevice? {
+        guard let start = documents.record(of: id)?.receiptsStart(at: now) else { return nil }
+        do throws(Failure) { return try run.spools.device(of: id, heldIn: box, from: start) } catch
+        {
+            return nil  // the message's report tells of it all the same
+        }
     }
 
     /// When the last of the messages expires.

@@ -137,6 +137,9 @@ private func cancelDeliveries(
 ) throws(Failure) -> (devices: [Device]?, Elections) {
     let elections = try spools.electionsStoppingDrainers()
     defer { elections.end() }
+    // Before anything is taken, so that a failure leaves all to the next attempt. A damaged line may be another
+    // user's of the same phone.
+    let shared = try state.sharedTokens(of: user)
     let devices = try state.takeDevices(of: user)
     var isKnown = true
     // An unreadable document counts as known.
@@ -146,11 +149,7 @@ private func cancelDeliveries(
     let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
         try Outbox(state, now: now).takeBackBadges(change, by: id, among: users, areAll: areAll)
     }
-    // A damaged line may be another user's of the same phone.
-    var tokens: [DeviceToken] = []
-    for device in devices ?? [] where try !state.registry.mayBeShared(device.token, by: user) {
-        tokens.append(device.token)
-    }
+    let tokens = (devices ?? []).map { $0.token }.filter { !shared.contains($0) }
     try elections.erase(
         user, tokens: tokens, opponents: opponents, at: now, takeBack: takeBack
     ) {
@@ -160,6 +159,20 @@ private func cancelDeliveries(
 }
 
 extension State {
+    /// The user's tokens that another user has as well, or may have.
+    fileprivate func sharedTokens(of user: UserID) throws(Failure) -> Set<DeviceToken> {
+        var devices: [Device] = []
+        // An unreadable document names none to take either.
+        do throws(Failure) { devices = try users[user].read()?.devices ?? [] } catch {
+            guard error.isDocumentSpecific else { throw error }
+        }
+        var shared: Set<DeviceToken> = []
+        for device in devices where try registry.mayBeShared(device.token, by: user) {
+            shared.insert(device.token)
+        }
+        return shared
+    }
+
     /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and
     /// the audience index may still name it. It stays as an alias, so a killed erasure finds it again.
     ///

@@ -153,9 +153,20 @@ package struct Report {
 
     /// Whether each delivery that is left may have arrived, so that it is repeated and not cancelled.
     package var isBeyondRecall: Bool {
-        let open = deliveries.filter { outcome(of: $0) == nil }
-        return !open.isEmpty && open.allSatisfy { $0.isInDoubt } && count(.cancelled) == 0
+        let left = deliveries.filter { isLeft($0) }
+        return !left.isEmpty && left.allSatisfy { $0.isInDoubt } && count(.cancelled) == 0
             && count(.held) == 0
+    }
+
+    /// Whether a push may still be sent although the message was cancelled: what is damaged and may have
+    /// arrived is repeated once somebody has repaired its file.
+    package var mayBeSent: Bool {
+        isOpen || deliveries.contains { isLeft($0) && $0.isInDoubt }
+    }
+
+    private func isLeft(_ delivery: DeliveryTrace) -> Bool {
+        let outcome = outcome(of: delivery)
+        return outcome == nil || outcome == .damaged
     }
 
     /// Whether it is done, and the outcome of no device is `damaged`.

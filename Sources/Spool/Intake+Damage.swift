@@ -35,10 +35,10 @@ extension Intake {
     /// must be taken back, the file stays where it is and is found again.
     func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
         var progress = try progress(of: id)
-        // The files of later passes wait for their moments.
-        let waits = path.utf8.starts(with: spool.waiting.utf8)
+        // Files of later passes come from `waiting`, and a drainer may move them to other lanes.
+        let isNew = [Lane.urgent, .normal].contains { spool.ready($0) == Files.parent(of: path) }
         do throws(Failure) {
-            try setAside(path, id, &progress, mayBeLater: waits, failure) { () throws(Failure) in
+            try setAside(path, id, &progress, mayBeLater: !isNew, failure) { () throws(Failure) in
                 try takeBack(id, nil, [], false)
             }
         } catch {
@@ -65,13 +65,20 @@ extension Intake {
         if !progress.isSetAside {
             progress.isSetAside = true
             progress.start = progress.start ?? log.position
-            log.append(damaged: id, nil, reason: failure.cause, at: now)
+            log.append(damaged: id, reason: failure.cause, at: now)
             let known = progress
-            Salvage(path).forEachDelivery { (delivery) in
+            var unnamed = known.unanswered
+            forEachDelivery(ofDamaged: path) { (delivery) in
                 guard !known.settled.contains(delivery.number) else { return }
+                unnamed.remove(delivery.number)
                 log.append(
-                    damaged: id, delivery, isInDoubt: known.isInDoubt(delivery),
-                    reason: failure.cause, at: now)
+                    damaged: id, number: delivery.number, delivery,
+                    isInDoubt: known.isInDoubt(delivery), reason: failure.cause, at: now)
+            }
+            // A killed drainer was about to send to these, and nothing else says so of each.
+            unnamed.forEach { (number) in
+                log.append(
+                    damaged: id, number: number, isInDoubt: true, reason: failure.cause, at: now)
             }
         }
         try log.commit()
@@ -80,15 +87,13 @@ extension Intake {
             guard error.disposition == .broken else { throw error }
             report(error)
         }
-        if mayBeLater {
-            try repairs.expect(id, .beginning)
-        } else if progress.hasAttempts, let start = progress.start {
-            try repairs.expect(id, start)
-        }
-        let series = Salvage(path).series
+        let start = mayBeLater ? .beginning : progress.hasAttempts ? progress.start : nil
+        var isRecorded = false
+        var obstacle = "Where its receipts begin cannot be written to \(spool.name)/repairs"
         do throws(SystemError) {
+            if let start { isRecorded = try repairs.expect(id, start, at: now) }
+            obstacle = "It cannot be moved to \(spool.name)/failed either"
             try spool.moveToFailed(path, as: Files.name(of: path), now: now)
-            if let series { tidy(series, without: id) }
             report(
                 Failure(
                     failure.disposition,
@@ -96,12 +101,12 @@ extension Intake {
                     cause: failure.cause))
         } catch {
             // It is the same file that the next drainer finds.
-            repairs.forget(id)
+            if isRecorded { repairs.forget(id) }
             stuck[id] = progress
             report(
                 Failure(
                     .broken,
-                    "\(failure.sentence). It cannot be moved to \(spool.name)/failed either, so it is skipped: \(error.reason). Repair it in its place, or move it out of the spool",
+                    "\(failure.sentence). \(obstacle), so it is skipped: \(error.reason). Repair it in its place, or move it out of the spool",
                     cause: failure.cause, file: path))
         }
     }
@@ -126,52 +131,24 @@ extension Spool {
     }
 }
 
-/// The parts of a damaged notification that can still be read.
-private struct Salvage {
-    private let path: String
-
-    init(_ path: String) {
-        self.path = path
-    }
-
-    /// The series that the first line names.
-    var series: Series? {
-        var series: Series?
-        forEachLine { (members) in
-            series = members?["series"].flatMap(Series.init)
-            return false
-        }
-        return series
-    }
-
-    /// Calls `body` with each device whose line can be read.
-    func forEachDelivery(_ body: (Delivery) -> Void) {
-        forEachLine { (members) in
-            if let delivery = members.flatMap(Delivery.init), !delivery.isAlternate {
-                body(delivery)
+/// Calls `body` with each device of a damaged notification whose line can still be read.
+private func forEachDelivery(ofDamaged path: String, _ body: (Delivery) -> Void) {
+    do throws(SystemError) {
+        let file = try FileDescriptor.open(path, .read)
+        var rest: [UInt8] = []
+        while true {
+            let more = try file.read(upTo: 65_536)
+            if more.isEmpty { return }
+            rest += more
+            var start = 0
+            while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+                let delivery = members(of: rest[start..<end]).flatMap(Delivery.init)
+                if let delivery, !delivery.isAlternate { body(delivery) }
+                start = end + 1
             }
-            return true
+            rest.removeFirst(start)
+            // The spool writes no line this long, and it may have no end.
+            if rest.count > LineReader.longest { return }
         }
-    }
-
-    /// - Parameter body: gets `nil` for a line that is not an object, and returns `false` to stop.
-    private func forEachLine(_ body: (JSONObject?) -> Bool) {
-        do throws(SystemError) {
-            let file = try FileDescriptor.open(path, .read)
-            var rest: [UInt8] = []
-            while true {
-                let more = try file.read(upTo: 65_536)
-                if more.isEmpty { return }
-                rest += more
-                var start = 0
-                while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
-                    guard body(members(of: rest[start..<end])) else { return }
-                    start = end + 1
-                }
-                rest.removeFirst(start)
-                // The spool writes no line this long, and it may have no end.
-                if rest.count > LineReader.longest { return }
-            }
-        } catch {}  // what cannot be read stays unknown
-    }
+    } catch {}  // what cannot be read stays unknown
 }

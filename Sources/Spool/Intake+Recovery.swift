@@ -13,7 +13,7 @@ extension Intake {
         forgetBacklog()
         self.now = now
         try repairs.read(at: now)
-        let known = try checkpoint.read()
+        let known = repairs.isClosed ? nil : try checkpoint.read()
         // Listed once, because the receipts may name very many finished notifications.
         var names: SpoolNames?
         try log.replay(from: known, report: report) { (id, event, position) throws(Failure) in
@@ -94,8 +94,10 @@ extension Intake {
     /// - Parameter distance: the bytes of receipts after which a new checkpoint is worth the work.
     @export(interface)
     package func writeCheckpoint(after distance: Int = 0) throws(Failure) {
-        // Only durable receipts may be skipped.
-        guard log.pendingBytes == 0, checkpoint.isWorthwhile(log.position, distance) else { return }
+        // Only durable receipts may be skipped, and none of a notification that may be repaired.
+        guard log.pendingBytes == 0, !repairs.isClosed,
+            checkpoint.isWorthwhile(log.position, distance)
+        else { return }
         let misplaced = recovered.isEmpty ? nil : try spool.misplacedFolder()
         for id in Array(recovered.keys) where misplaced == nil {
             let (paths, closed) = try spool.search(id)

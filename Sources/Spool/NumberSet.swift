@@ -33,6 +33,17 @@ struct NumberSet {
         }
     }
 
+    /// Calls `body` with each number, in their order.
+    func forEach(_ body: (Int) -> Void) {
+        for (place, word) in words.enumerated() {
+            var rest = word
+            while rest != 0 {
+                body(place << 6 + rest.trailingZeroBitCount)
+                rest &= rest - 1
+            }
+        }
+    }
+
     mutating func remove(_ number: Int) {
         guard contains(number) else { return }
         words[number >> 6] &= ~(1 << UInt64(number & 63))

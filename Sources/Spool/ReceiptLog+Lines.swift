@@ -131,16 +131,19 @@ extension ReceiptLog {
     /// Records that a notification's file could not be read, or that one of its devices gets no push for that
     /// reason.
     ///
-    /// - Parameter isInDoubt: whether a push may have arrived at the device.
+    /// - Parameters:
+    ///   - number: the device's.
+    ///   - delivery: what the file says of the device, if that can be read.
+    ///   - isInDoubt: whether a push may have arrived at the device.
     func append(
-        damaged id: String, _ delivery: Delivery?, isInDoubt: Bool = false, reason: String,
-        at now: Timestamp
+        damaged id: String, number: Int? = nil, _ delivery: Delivery? = nil,
+        isInDoubt: Bool = false, reason: String, at now: Timestamp
     ) {
         flushSending()
         var line = LineBuilder()
         line.add("id", text: id)
+        if let number { line.add("n", number) }
         if let delivery {
-            line.add("n", delivery.number)
             if let user = delivery.user { line.add("user", text: user.text) }
             if let token = delivery.token {
                 line.add("device", text: token.start)

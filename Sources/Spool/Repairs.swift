@@ -7,8 +7,8 @@ import Unix
 struct Repairs {
     private let folder: String
     private var starts: [String: ReceiptLog.Position] = [:]
-    /// Whether the folder cannot be entered. Any notification may be a repaired one then.
-    private var isClosed = false
+    /// Whether the folder cannot be entered. Any notification may be a repaired one then, so all receipts count.
+    private(set) var isClosed = false
 
     init(_ spool: Spool) { folder = "\(spool.folder)/repairs" }
 
@@ -38,8 +38,12 @@ struct Repairs {
                 continue
             }
             let id = String(decoding: Array(name.utf8.dropLast(5)), as: UTF8.self)
-            let start = try position(at: path(of: id))
-            if start != .beginning, start.day < oldest {
+            let record = try record(at: path(of: id))
+            let start = record.flatMap { ReceiptLog.Position(.object($0)) } ?? .beginning
+            let day =
+                start == .beginning
+                ? record?["at"]?.timestamp.map { CalendarDate($0).dayText } : start.day
+            if let day, day < oldest {
                 Files.remove(path(of: id))
             } else {
                 starts[id] = start
@@ -49,35 +53,35 @@ struct Repairs {
 
     private func path(of id: String) -> String { "\(folder)/\(id).json" }
 
-    /// - Returns: the beginning if the file cannot be used: all receipts are searched then.
-    private func position(at path: String) throws(Failure) -> ReceiptLog.Position {
+    /// - Returns: `nil` if the file cannot be used: all receipts are searched then.
+    private func record(at path: String) throws(Failure) -> JSONObject? {
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path) } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
-            return .beginning
+            return nil
         }
-        let json = bytes.flatMap { members(of: $0[...]) }
-        return json.flatMap { ReceiptLog.Position(.object($0)) } ?? .beginning
+        return bytes.flatMap { members(of: $0[...]) }
     }
 
-    /// Where the receipts of a notification begin; `nil` if it was not set aside.
-    func start(of id: String) -> ReceiptLog.Position? {
-        starts[id] ?? (isClosed ? .beginning : nil)
-    }
+    /// Where the receipts of a notification begin; `nil` if it is not known to have been set aside.
+    func start(of id: String) -> ReceiptLog.Position? { starts[id] }
 
     /// Whether a notification is known to have been set aside.
     func expects(_ id: String) -> Bool { starts[id] != nil }
 
     /// Records that a notification is set aside.
-    mutating func expect(_ id: String, _ start: ReceiptLog.Position) throws(Failure) {
-        if starts[id] != nil { return }
-        var members: JSONObject = ["version": 1]
+    ///
+    /// - Returns: `false` if that was known: its receipts begin where they began then.
+    mutating func expect(
+        _ id: String, _ start: ReceiptLog.Position, at now: Timestamp
+    ) throws(SystemError) -> Bool {
+        if starts[id] != nil { return false }
+        var members: JSONObject = ["version": 1, "at": .integer(now.milliseconds)]
         for member in start.json.object?.members ?? [] { members[member.name] = member.value }
-        try systemCalls { () throws(SystemError) in
-            try Files.makeFolder(folder)
-            try Files.replace(path(of: id), with: line(members))
-        }
+        try Files.makeFolder(folder)
+        try Files.replace(path(of: id), with: line(members))
         starts[id] = start
+        return true
     }
 
     /// Forgets a notification whose file no longer has the devices that the receipts name.

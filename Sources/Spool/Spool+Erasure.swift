@@ -64,7 +64,7 @@ extension Spool {
     /// After a crash, call it again to finish.
     ///
     /// - Parameters:
-    ///   - tokens: the user's, as far as they are known.
+    ///   - tokens: the user's that no other user may have, as far as they are known.
     ///   - opponents: players whose turn notices may name the user.
     ///   - takeBack: called for each notification of others that is found to be damaged.
     ///   - report: called for each file that could not be read. The user is erased from the others all the

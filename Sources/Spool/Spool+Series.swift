@@ -139,8 +139,19 @@ extension Spool {
 
     /// - Parameter moment: messages that may be held beyond this moment are still held.
     private func isOpen(_ mark: SeriesMark, at moment: Timestamp) throws(Failure) -> Bool {
-        guard mark.id == SeriesMark.heldID else { return try isOpen(mark.id) }
+        guard mark.id == SeriesMark.heldID else {
+            if try isOpen(mark.id) { return true }
+            return try mayBeRepaired(mark.id)
+        }
         return mark.held.map { $0.count > 0 && $0.until > moment } ?? false
+    }
+
+    /// Whether a notification's file is in `failed/`, or may be, from where somebody may put it back.
+    private func mayBeRepaired(_ id: String) throws(Failure) -> Bool {
+        do throws(SystemError) { return try Files.exists("\(folder)/failed/\(id).jsonl") } catch {
+            guard error.errno.isFileSpecific else { throw error.failure }
+            return true
+        }
     }
 
     /// Changes the number of held messages of a series. While there are any, the marks of newer notifications

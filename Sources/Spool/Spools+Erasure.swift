@@ -21,8 +21,8 @@ extension Spools {
     }
 
     /// Counts an erasure. The program that holds the elections and has taken the user's devices calls it
-    /// before ``Elections/erase(_:opponents:at:report:)``. It is not needed for a user without a document,
-    /// because no program can have begun a notification for that user.
+    /// before ``Elections/erase(_:tokens:opponents:at:takeBack:report:)``. It is not needed for a user without
+    /// a document, because no program can have begun a notification for that user.
     package func countErasure() throws(Failure) {
         let next = try erasures() &+ 1
         try systemCalls { () throws(SystemError) in

@@ -45,6 +45,27 @@ extension Spools {
         return Set(reach.filter { !$0.value.isPossible }.map { $0.key })
     }
 
+    /// The device for which a message is held in a box; `nil` if the receipts do not say.
+    ///
+    /// - Parameters:
+    ///   - box: the name of the box.
+    ///   - start: the result of ``receiptsStart(notBefore:at:)``.
+    package func device(
+        of id: String, heldIn box: String, from start: ReceiptsStart
+    ) throws(Failure) -> UserDevice? {
+        var found: UserDevice?
+        for spool in try all() where found == nil {
+            try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
+                guard line["outcome"]?.string == Outcome.held.rawValue, let user = line.user,
+                    let device = line["device_id"]?.string, HeldBox(of: user, device).name == box
+                else { return false }
+                found = UserDevice(user, device)
+                return true
+            }
+        }
+        return found
+    }
+
     /// The users to whose devices a message was sent, or was about to be, without being accepted.
     private func usersTried(
         by id: String, from start: ReceiptsStart,

@@ -84,7 +84,7 @@ package struct TurnNotifier {
                 user.ledger.mark(judgement.new, notice: 0)
                 result.isBadgeCorrected = try correctBadge(&user, player, notified: 0)
                 result.isHeld = needsCorrection(user, notified: 0) && !result.isBadgeCorrected
-                if !result.isHeld { try settled() }
+                if !result.isHeld, !result.hasQueued { try settled() }
                 return result
             }
             let known = Int64(judgement.old.count { user.ledger[$0.id]?.isNotified == true })
@@ -96,7 +96,8 @@ package struct TurnNotifier {
             if judgement.new.isEmpty {
                 result.isHeld = needsCorrection(user, notified: known) && !result.isBadgeCorrected
             }
-            if !result.isHeld { try settled() }
+            // What is queued may be damaged or removed by hand before anybody gets it.
+            if !result.isHeld, !result.hasQueued, user.ledger.openNotices.isEmpty { try settled() }
             return result
         }
     }

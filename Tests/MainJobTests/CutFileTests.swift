@@ -241,49 +241,6 @@ import Turnstone
         #expect(try world.report(id)["counts"] == ["accepted": 1003])
     }
 
-    @Test("also if what is put back is the file of the first pass")
-    func repairedFromABackup() throws {
-        let world = try World()
-        try world.give("ann", devices: 1...3)
-        let id = try world.sent(["users": ["ann"], "title": "Hello", "expires_in": 86_400])
-        let whole = try #require(world.state.read("spool/apns/ready/normal/\(id).jsonl"))
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-        try world.run("deliver")
-        #expect(try world.acceptedIDs().count == 2)
-        let name = try #require(world.spooled().first { $0.contains("/waiting/") })
-        try world.state.write("{", to: name)
-        try world.advance(seconds: 2_000)
-        try world.run("deliver")
-        try world.state.remove(#require(world.spooled().first { $0.contains("/failed/") }))
-        try world.state.write(whole, to: "spool/apns/ready/normal/\(id).jsonl")
-        try world.run("deliver")
-        let pushes = try world.acceptedIDs()
-        #expect(pushes.count == 3)
-        #expect(Set(pushes).count == 3)
-    }
-
-    @Test("also while nobody can look into `repairs`", arguments: ["/not/there", "repairs"])
-    func closedRepairs(target: String) throws {
-        let world = try World()
-        try world.give("ann", devices: 1...3)
-        let id = try world.sent(["users": ["ann"], "title": "Hello", "expires_in": 86_400])
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-        let whole = try #require(world.state.read("spool/apns/ready/normal/\(id).jsonl"))
-        try world.run("deliver")
-        try world.state.write("{", to: #require(world.spooled().first { $0.contains("/waiting/") }))
-        try world.advance(seconds: 2_000)
-        try world.run("deliver")
-        let repairs = "\(world.state.path)/spool/apns/repairs"
-        try FileManager.default.moveItem(atPath: repairs, toPath: "\(repairs)-away")
-        try FileManager.default.createSymbolicLink(atPath: repairs, withDestinationPath: target)
-        try world.state.remove(#require(world.spooled().first { $0.contains("/failed/") }))
-        try world.state.write(whole, to: "spool/apns/ready/normal/\(id).jsonl")
-        try world.run("deliver")
-        #expect(try world.acceptedIDs().count == 3)
-        #expect(try Set(world.acceptedIDs()).count == 3)
-        #expect(try world.problems().contains("files unusable"))
-    }
-
     @Test(
         "a held message that cannot be read is set aside though its user's document cannot be read either"
     )
@@ -314,9 +271,9 @@ import Turnstone
     }
 
     @Test(
-        "what a held message added to a badge is taken back if its file is damaged before it arrives"
-    )
-    func heldBadge() throws {
+        "what a held message added to a badge is taken back if its file is damaged before it arrives",
+        arguments: [false, true])
+    func heldBadge(isPutBack: Bool) throws {
         let world = try World()
         try world.give("ann", devices: 1...1)
         try mute(in: world, minutes: 60)
@@ -329,9 +286,15 @@ import Turnstone
         try world.run("deliver")
         let ann = try #require(UserID("ann"))
         #expect(try world.openState().users[ann].read()?.badge == 1)
+        if isPutBack {
+            // It goes back into the box.
+            try mute(in: world, minutes: 60)
+            try world.advance(seconds: 2_000)
+            try world.run("deliver")
+        }
         try world.state.write(
             "", to: #require(world.spooled().first { $0.contains("/\(id).jsonl") }))
-        try world.advance(seconds: 2_000)
+        try world.advance(seconds: 7_200)
         try world.run("deliver")
         #expect(try world.report(id)["counts"] == ["damaged": 1])
         #expect(try world.openState().users[ann].read()?.badge ?? 0 == 0)

@@ -60,5 +60,5 @@ serve(
         guard !report.isSent else {
             throw .refused(.conflict, "the message has already been sent")
         }
-        return Response(status: report.isOpen ? 202 : 200, body: report.json)
+        return Response(status: report.mayBeSent ? 202 : 200, body: report.json)
     })

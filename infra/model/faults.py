@@ -31,6 +31,7 @@ MOVE = {"do": "move", "game": 1011}
 LISTEN = {"do": "listen", "user": "ann", "token": "A1.0"}
 UPDATE = {"do": "activity", "event": "update", "activity": "A1"}
 END, MOMENT = {**UPDATE, "event": "end", "content": True}, {"do": "wait", "seconds": 15}
+DAMAGE = {"do": "damage", "of": "m1", "which": 0, "how": "cut", "at": 0.9}
 LOOK, DELIVER = {"do": "check-turns"}, {"do": "deliver"}
 
 # The violation, the program, what it does instead, and the history.
@@ -86,6 +87,16 @@ sys.stdout.buffer.write(answer.replace(b"queued", b"outdated"))""", [LISTEN, UPD
 code = run()
 os.environ["TURNSTONE_NOW"] = str(int(os.environ["TURNSTONE_NOW"]) + 16000)
 sys.exit(code or run())""", [LISTEN, UPDATE, DELIVER, UPDATE, DELIVER]),
+    ("settled", "deliver", STATE + """
+code = run()
+for path in glob.glob(state + "/spool/apns/failed/*"): os.unlink(path)
+sys.exit(code)""", [CLAIM, NOTIFY, DAMAGE]),
+    ("cancelled", "deliver", STATE + """
+for path in glob.glob(state + "/spool/apns/cancelled/*"): os.unlink(path)
+sys.exit(run())""", [CLAIM, NOTIFY, DAMAGE, {"do": "cancel", "message": "m1"}]),
+    ("report", "notify", """
+answer = subprocess.run(program, input=given, stdout=subprocess.PIPE).stdout
+sys.stdout.buffer.write(answer.replace(b"accepted\\\\\\"", b"damaged\\\\\\"") if b"GET" in given else answer)""", [CLAIM, NOTIFY, DAMAGE]),
     ("settled", "deliver", "run(); sys.exit(3)", [CLAIM, NOTIFY]),
     ("settled", "deliver", "sys.exit(0)", [CLAIM, NOTIFY]),
 ]

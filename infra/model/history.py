@@ -50,6 +50,7 @@ class History:
         self.asked = {}  # message: its request, and the first answer to it
         self.paused, self.agreed = set(), set()
         self.looks = {}
+        self.copies = {}  # of a damaged file, its name and bytes: the bytes that it had before, if there is a copy, and its message
         self.killed_calls = False  # whether a call to a Live Activity was killed
         self.seen = 0
         self.names = self.calls = 0
@@ -591,6 +592,45 @@ class History:
                     self.world.drop(user, phone, "gone")
         self.world.stirred = set()
 
+    ### Damage
+
+    def do_damage(self, step):
+        """Damages a file, as a disk does, at a place between 0 and 1. Nobody repairs it if it is `for_good`."""
+        message = self.world.messages.get(step["of"])
+        files = self.programs.spooled(message and message.id) if message or step["of"] is None else []
+        if not files:
+            return
+        path = files[step["which"] % len(files)]
+        with open(path, "r+b") as file:
+            whole = file.read()
+            left = damaged(whole, step["how"], step["at"])
+            key = os.path.basename(path), left
+            if key in self.copies or any(key[0] == name and whole == other for name, other in self.copies):
+                return
+            file.seek(0)
+            file.truncate()
+            file.write(left)
+        self.say(f"    {os.path.relpath(path, self.programs.state)}, of {len(whole)} bytes")
+        is_held = "/held/" in path
+        self.copies[key] = None if is_held or step.get("for_good") else whole, step["of"]
+        self.world.damage(step["of"], os.path.basename(os.path.dirname(path)) if is_held else None)
+
+    def do_repair(self, step):
+        """Puts back whatever was set aside and has a copy."""
+        for path, key in self.programs.set_aside().items():
+            whole, name = self.copies.get(key, (None, None))
+            if whole is None:
+                continue
+            with open(path, "wb") as file:
+                file.write(whole)
+            lane = os.path.join(os.path.dirname(os.path.dirname(path)), "ready", "normal")
+            os.makedirs(lane, exist_ok=True)
+            os.rename(path, os.path.join(lane, key[0]))
+            self.say(f"    {name or 'a turn notice'} is repaired")
+            del self.copies[key]
+            if name is not None:
+                self.world.messages[name].is_broken = any(name == other for _, other in self.copies.values())
+
     ### The world around
 
     def do_wait(self, step):
@@ -657,6 +697,7 @@ class History:
         self.look_at_all()
         for turn in range(60):
             self.do_deliver({})
+            self.do_repair({})
             due = self.programs.next_due()
             self.check_put_off(due)
             # A message to several users of a phone is checked every ten minutes, for a month if one of them wants nothing.
@@ -730,10 +771,14 @@ class History:
             except Violation as violation:
                 yield violation
         health = self.programs.run("health", {"method": "GET", "path": "/health"})
-        if health.status != 200:
+        if health.status != (503 if self.programs.set_aside() else 200):
             yield Settled(f"health: {health.status} {health.body}")
 
     def check_files(self):
+        aside = self.programs.set_aside()
+        for key, (_, message) in self.copies.items():
+            if key not in aside.values():
+                self.fail(Settled(f"the damaged file of {message or 'a turn notice'} is gone, or was changed"))
         for folder, _, names in os.walk(self.programs.state):
             for name in names:
                 path = os.path.join(folder, name)
@@ -746,11 +791,29 @@ class History:
                             json.load(file)
                     except ValueError as error:
                         self.fail(Settled(f"{short}: {error}"))
+                elif path in aside and aside[path] in self.copies:
+                    continue
+                elif "/repairs/" in short and not any(key[0] == f"{name.removesuffix('.json')}.jsonl" for key in aside.values()):
+                    self.fail(Settled(f"{short} is left, and what it tells of is gone"))
+                elif "/cancelled/" in short and any(key[0] == f"{name}.jsonl" for key in aside.values()):
+                    continue
                 elif short.startswith("spool/") and (short.split("/") + [""])[2] in ("ready", "waiting", "failed", "cancelled"):
                     # A call that was killed is repeated under another id: what it left stays for 25 hours.
                     if not ("/cancelled/" in short and name.endswith(".lock")) and not (
                             self.killed_calls and name.endswith(".jsonl.new")):
                         self.fail(Settled(f"{short} is left in the spool"))
+
+
+def damaged(whole, how, at):
+    """A file's bytes after a cut, with a byte that no JSON has, or without one of several lines."""
+    place = round((len(whole) - 2) * at)
+    if how == "byte":
+        return whole[:place] + b"\0" + whole[place + 1:]
+    lines = whole.splitlines(keepends=True)
+    if how == "line" and len(lines) > 1:
+        del lines[round((len(lines) - 1) * at)]
+        return b"".join(lines)
+    return whole[:place]
 
 
 def quiet_in(wishes):

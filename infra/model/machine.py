@@ -58,6 +58,10 @@ notifies = st.builds(
                                         "expires": expires, **({how: True} if how else {})}.items() if value},
     some_users, kinds, collapses, st.sampled_from([0, 0, 0, 60, 1200]), st.sampled_from([None, None, 600, 7200]),
     st.sampled_from(["", "", "", "urgent", "silent"]))
+damages = st.builds(
+    lambda which, how, at, for_good: {"do": "damage", "which": which, "how": how, "at": at, **({"for_good": True} if for_good else {})},
+    st.sampled_from([0, 0, 1]), st.sampled_from(["cut", "byte", "line"]), st.sampled_from([0, 0.1, 0.3, 0.6, 0.9, 1]),
+    st.sampled_from([False, False, True]))
 requests = st.builds(lambda who: {"do": "request", "users": who}, some_users)
 
 
@@ -72,6 +76,7 @@ def beginnings():
 # What a history is about: histories of everything find less, as each thing comes too seldom.
 TOPICS = [{"messages", "turns"}, {"messages", "turns"}, {"messages", "turns", "clocks"}, {"messages", "clocks"}, {"activities"},
           {"activities", "clocks"}, {"messages", "turns", "activities", "clocks"},
+          {"messages", "damage"}, {"messages", "turns", "damage"}, {"messages", "clocks", "shards", "damage"},
           {"messages", "turns", "floods"}, {"messages", "turns", "shards"}, {"activities", "clocks", "shards"}]
 
 
@@ -88,6 +93,7 @@ class Interleavings(RuleBasedStateMachine):
 
     begin = None
     failed = None
+    topic = None  # what all histories are about, if not None
 
     def __init__(self):
         super().__init__()
@@ -106,9 +112,9 @@ class Interleavings(RuleBasedStateMachine):
         if self.history is not None:
             type(self).failed(self.history, error)
 
-    @initialize(topics=st.sampled_from(TOPICS), spawn=st.sampled_from([False] * 7 + [True]), when=st.none() | when, more=st.lists(registers, max_size=2))
-    def start(self, topics, spawn, when, more):
-        self.topics = topics
+    @initialize(data=st.data(), spawn=st.sampled_from([False] * 7 + [True]), when=st.none() | when, more=st.lists(registers, max_size=2))
+    def start(self, data, spawn, when, more):
+        self.topics = topics = data.draw(st.sampled_from([topics for topics in TOPICS if self.topic in topics or self.topic is None]))
         self.history = type(self).begin(spawn, *(when or (START, "Etc/UTC")))
         self.do({"do": "claim", "user": "ann", "phone": "a", "by": "push"})
         self.do({"do": "register", "user": "101", "phone": "b"})
@@ -340,6 +346,44 @@ class Interleavings(RuleBasedStateMachine):
         """Each push service has another number of queues, whatever waits."""
         self.do({"do": "shards", "count": count})
         if deliver:
+            self.do({"do": "deliver"})
+
+    ### Damage
+
+    @about("damage")
+    @rule(step=damages, data=st.data())
+    def damage(self, step, data):
+        # The newest ones are those that wait.
+        names = self.named(False)[-3:] + ([None] if "turns" in self.topics else [])
+        if names:
+            self.do({**step, "of": data.draw(st.sampled_from(names))})
+
+    @about("damage")
+    @rule()
+    def repair(self):
+        self.do({"do": "repair"})
+
+    @about("damage")
+    @rule(step=notifies, first=st.sampled_from([None, "503", "429", "lost", "410", "200"]), how=damages, between=st.none() | preferences | unregisters | claims,
+          kill=st.sampled_from([{}, {}, {"kill_at": 1}, {"kill_at": 1, "taken": True}, {"kill_us": 3000}]), again=st.sampled_from(["", "", "cancel", "again", "deliver"]),
+          repair=st.booleans())
+    def damage_a_message(self, step, first, how, between, kill, again, repair):
+        """A message is damaged before or after its first try, set aside, and perhaps repaired."""
+        self.do(dict(step))
+        name = self.named(False)[-1]
+        if first is not None:
+            self.do({"do": "gateway", "phone": None, "answers": [first]})
+            self.do({"do": "deliver", **kill})
+        self.do({**how, "of": name})
+        if between is not None:
+            self.do(dict(between))
+        if again in ("cancel", "again"):
+            self.do({"do": again, "message": name})
+        else:
+            self.do({"do": "wait", "seconds": 61})
+            self.do({"do": "deliver", **({} if again else kill)})
+        if repair:
+            self.do({"do": "repair"})
             self.do({"do": "deliver"})
 
     ### Live Activities

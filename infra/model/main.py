@@ -19,7 +19,7 @@ import rules
 from faults import FAULTS, sabotaged
 from gateway import Gateway
 from history import History, Stage
-from machine import Interleavings
+from machine import TOPICS, Interleavings
 from ogs import Site
 from shrink import resolved, shrunk
 
@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--histories", type=int, default=24, help="how many (24: about half a minute)")
     parser.add_argument("--seed", type=int, help="the seed that an earlier run printed")
     parser.add_argument("--steps", type=int, default=30, help="the most steps that a history may have")
+    parser.add_argument("--about", metavar="TOPIC", choices=sorted(set().union(*TOPICS)), help="only histories about it")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--only", help="raise only these violations, comma-separated: " + ", ".join(BY_NAME))
     parser.add_argument("--except", dest="without", help="raise all violations but these")
@@ -111,6 +112,8 @@ def work(options):
     stage, failure, done = Stage(binaries(), gateway, site), Failure(), [0, 0, 0]
 
     class Machine(Interleavings):
+        topic = options.about
+
         @staticmethod
         def begin(spawn, start, zone):
             done[0] += 1

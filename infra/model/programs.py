@@ -156,6 +156,21 @@ class Programs:
         return not any(not name.endswith(".new") for folder in self.queues("ready", "waiting", "held", "cancelled")
                        for _, _, names in os.walk(folder) for name in names)
 
+    def spooled(self, id):
+        """The files of a message, or with None those of turn notices, that a drainer has not read for the last time."""
+        return sorted(os.path.join(folder, name) for queue in self.queues("ready", "waiting", "held")
+                      for folder, _, names in os.walk(queue) for name in names
+                      if name == f"{id}.jsonl" or id is None and name.endswith(".jsonl") and "notice" in first_line(os.path.join(folder, name)))
+
+    def set_aside(self):
+        """The files that drainers could not read: of each the name that it had, and its bytes."""
+        files = {}
+        for folder in self.queues("failed"):
+            for name in os.listdir(folder) if os.path.isdir(folder) else []:
+                with open(os.path.join(folder, name), "rb") as file:
+                    files[file.name] = f"{name[:36]}.jsonl", file.read()
+        return files
+
     def carries_activities(self):
         """Whether a notification in the spool is to bring a Live Activity's state."""
         for queue in self.queues("ready", "waiting"):
@@ -163,8 +178,7 @@ class Programs:
                 for name in names:
                     if name.endswith(".new"):
                         continue
-                    with open(os.path.join(folder, name), "rb") as file:
-                        first = json.loads(file.readline())
+                    first = first_line(os.path.join(folder, name))
                     if first.get("cargo") == "activity" or first.get("push", {}).get("push_type") == "liveactivity":
                         return True
         return False
@@ -209,6 +223,15 @@ def children():
         except OSError:
             pass  # the thread has ended
     return found
+
+
+def first_line(path):
+    """The first line of a spool file; nothing of one that is damaged there."""
+    try:
+        with open(path, "rb") as file:
+            return json.loads(file.readline())
+    except ValueError:
+        return {}
 
 
 def request(method, path, headers, body=None):

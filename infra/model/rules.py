@@ -330,12 +330,19 @@ def check_report(world, message, report):
     lines = report["devices"]
     states = [line["state"] for line in lines]
     said = f"{message.name}: the report says {report['state']} {report['counts']} {[(l['id'][:8], l['state'], l.get('reason')) for l in lines]}"
-    if report["state"] not in ("done", "cancelled"):
+    ended = ("done", "cancelled", "damaged") if message.is_damaged else ("done", "cancelled")
+    if report["state"] not in ended:
         raise Report(f"{said}, though nothing is left to send")
+    if "damaged" in states and not message.is_damaged:
+        raise Report(f"{said}, though nothing is damaged")
     if "waiting" in states:
         raise Report(f"{said}, though nothing is left to send")
     counted = {state: states.count(state) for state in set(states)}
-    if not message.held and counted != {state: count for state, count in report["counts"].items() if count}:
+    counts = {state: count for state, count in report["counts"].items() if count}
+    if message.is_damaged and counts.get("damaged", 0) >= counted.get("damaged", 0):
+        # A device whose line is lost is counted, and nothing names it.
+        counted["damaged"] = counts.get("damaged", 0)
+    if not message.held and {state: count for state, count in counted.items() if count} != counts:
         raise Report(f"{said}: counts and lines differ")
     for line in lines:
         if line["state"] == "superseded" and not line.get("reason"):
@@ -363,7 +370,7 @@ def check_report(world, message, report):
     missing = []
     for target in message.targets:
         user, slot = target
-        if target in message.excuses or message.cancelled:
+        if target in message.excuses or message.cancelled or message.is_broken or user in message.broken_for:
             continue
         device = next((d for d in world.devices[user] if d.slot == world.slot_of(slot)), None)
         if device is None:

@@ -94,6 +94,12 @@ class Message:
     devices: int = 0  # as the answer said
     phones: int = 0  # how many the users had when it was accepted
     begun: int = 0  # by the right clock, its receipts begin then or later
+    is_broken: bool = False  # its file is damaged, and nobody has repaired it
+    broken_for: set = field(default_factory=set)  # users whose held message is damaged, which cannot be repaired
+
+    @property
+    def is_damaged(self):
+        return self.is_broken or bool(self.broken_for)
 
     def is_forgotten(self, now):
         """Whether its receipts, which are kept for 30 days, may be gone."""
@@ -373,7 +379,7 @@ class World:
         """A drainer has looked at all there is."""
         self.drained = self.now
         for message in self.messages.values():
-            if message.has_own_life or message.urgent or message.silent or message.due is not None and message.due > self.now:
+            if message.has_own_life or message.urgent or message.silent or message.is_broken or message.due is not None and message.due > self.now:
                 continue
             ends = [self.end_of_quiet(user) for user in message.users if self.is_open(message, user)]
             if self.now < message.expires:
@@ -453,6 +459,21 @@ class World:
         everybody = set(users(one) + users(other))
         return users(one) == users(other) or all(
             len({int(hashlib.sha256(user.encode()).hexdigest()[:8], 16) % count for user in everybody}) < 2 for count in self.shards)
+
+    ### Damage
+
+    def damage(self, name, box):
+        """The file of a message, or of a turn notice, is damaged. `box` is the name of the box in which a message is held."""
+        message = self.messages.get(name)
+        if message is None:
+            # What may have been told is told again, by another notice.
+            for book in (*self.told.values(), *self.told_at.values()):
+                for told in book.values():
+                    told.may_repeat = told.may_repeat or told.in_doubt
+        elif box is None:
+            message.is_broken = True
+        else:
+            message.broken_for |= {user for user in message.users if box.startswith(hashlib.sha256(user.encode()).hexdigest()[:24])}
 
     ### Games
 
