@@ -46,7 +46,7 @@ package final class Drainer: RunPart {
         run = try Run(schedule, state: state, name)
         self.alongside = alongside
         self.service = try Service(run, provider)
-        locked = LockedDocuments(state)
+        locked = run.locked
         decisions = Decisions(run, queue, locked)
         commits = Commits(run, decisions, locked)
         settlement = Settlement(run, self.service, queue, locked, decisions.order, commits)

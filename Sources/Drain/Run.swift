@@ -14,7 +14,8 @@ final class Run {
     let spool: Spool
     let spools: Spools
     let intake: Intake
-    /// For a message in any queue.
+    let locked: LockedDocuments
+    /// For a message in any queue. It waits only briefly for a document that is locked.
     let takeBackBadges: TakeBackBadges
     let log: Log
     var configuration: Configuration
@@ -36,9 +37,13 @@ final class Run {
         spools = state.spools
         let spool = spools.spool(queue)
         self.spool = spool
+        let locked = LockedDocuments(state)
+        self.locked = locked
         let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
-            try Outbox(state, now: Environment.now(schedule.variables))
-                .takeBackBadges(change, by: id, among: users, areAll: areAll)
+            try locked.waitingBriefly(for: .notification(id)) { () throws(Failure) in
+                try Outbox(state, now: Environment.now(schedule.variables))
+                    .takeBackBadges(change, by: id, among: users, areAll: areAll)
+            }
         }
         takeBackBadges = takeBack
         intake = Intake(spool: spool, log: ReceiptLog(of: spool), takeBack: takeBack) {

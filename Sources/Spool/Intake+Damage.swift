@@ -44,6 +44,8 @@ extension Intake {
         } catch {
             recovered[id] = progress
             guard error.cause == FailureCause.busy else { throw error }
+            // To try it means to search receipts, and there may be many.
+            lockedOut[id] = Instant.now + .seconds(2)
         }
     }
 
@@ -117,16 +119,16 @@ extension Spool {
     /// if a file of the same name is there.
     func moveToFailed(_ path: String, as name: String, now: Timestamp) throws(SystemError) {
         let folder = "\(self.folder)/failed"
-        var target = "\(folder)/\(name)"
+        var target = name
         var number = now.milliseconds
-        while try Files.exists(target) {
-            target = "\(folder)/\(name).\(number)"
+        while try hasInFailed(target) {
+            target = "\(name).\(number)"
             number += 1
         }
         try Files.makeFolder(folder)
         // Once the file is repaired, it is moved there, perhaps with mv(1).
         do throws(SystemError) { try Files.makeFolder(ready(.normal)) } catch {}
-        try Files.rename(path, target)
+        try Files.rename(path, "\(folder)/\(target)")
         try Files.synchronizeFolder(folder)
     }
 }

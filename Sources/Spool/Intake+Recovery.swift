@@ -9,6 +9,7 @@ extension Intake {
         held = [:]
         recovered = [:]
         stuck = [:]
+        lockedOut = [:]
         // Another drainer may have been at work since this one was last elected.
         forgetBacklog()
         self.now = now

@@ -41,6 +41,8 @@ package final class Intake {
     /// Notifications that are not taken again, because their files could not be removed or moved to
     /// `failed/`, or may be readable later.
     var stuck: [String: Progress] = [:]
+    /// When to look again at files that cannot be set aside because a document is locked.
+    var lockedOut: [String: Instant] = [:]
     /// The ids of the notifications to cancel, as of the last ``takeCancelled()``.
     var cancelled: Set<String> = []
     /// Called with each notification that is set aside or cancelled, once the receipts say so.
@@ -205,6 +207,7 @@ package final class Intake {
             return nil
         }
         guard held[id] == nil, stuck[id] == nil else { return nil }
+        if let moment = lockedOut[id], Instant.now < moment { return nil }
         let opened: SpoolFile
         do throws(Failure) {
             guard let file = try SpoolFile.open(path) else {

@@ -15,6 +15,15 @@ struct ErasedName {
         self.tokens = tokens.map { Array($0.text.utf8) }
     }
 
+    /// Whether a file has the id or one of the tokens.
+    func isNamed(in path: String) throws(SystemError) -> Bool {
+        if try Files.contains(text, in: path, as: .string) { return true }
+        for token in tokens {
+            if try Files.contains(token, in: path) { return true }
+        }
+        return false
+    }
+
     /// Whether a file is for the user alone, though its first line is damaged: the id is where the spool writes it, or
     /// before the member that the spool writes behind it.
     fileprivate func owns(_ line: [UInt8]) -> Bool {
@@ -47,6 +56,12 @@ struct LinesOfOthers {
         var lines = Lines(file)
         guard let line = lines.next() else { return }
         let first = members(of: line)
+        if first?["id"] == nil, first?["n"] != nil {
+            // The first line is lost, and with it whose the others are that name no user.
+            lines = Lines(file)
+            add(&lines, besides: name, isBegun: false)
+            return
+        }
         let owner = first?["user"]?.string.flatMap(UserID.init)
         guard owner != name.user,
             owner != nil || !name.owns(Array(line))
@@ -66,6 +81,12 @@ struct LinesOfOthers {
         } else {
             text = Array(line)
         }
+        add(&lines, besides: name, isBegun: true)
+    }
+
+    /// - Parameter isBegun: whether there is a line before these.
+    private mutating func add(_ lines: inout Lines, besides name: ErasedName, isBegun: Bool) {
+        var isBegun = isBegun
         // The devices of these numbers have lost the line that stood for them: an alternate does from now on.
         var open: Set<Int> = []
         var last: (end: Int, count: Int)?
@@ -79,7 +100,8 @@ struct LinesOfOthers {
                 removed += 1
                 if let delivery, !delivery.isAlternate { open.insert(delivery.number) }
             } else {
-                text.append(UInt8(ascii: "\n"))
+                if isBegun { text.append(UInt8(ascii: "\n")) }
+                isBegun = true
                 if !line.isEmpty { isNothing = false }
                 if var delivery, delivery.isAlternate, open.remove(delivery.number) != nil {
                     delivery.setAlternate(to: nil)

@@ -103,8 +103,15 @@ extension Spool {
     }
 
     /// Whether a notification's damaged file is in `failed/`, from where it may come back.
-    private func isSetAside(_ id: String) throws(Failure) -> Bool {
-        try systemCalls(Files.exists("\(folder)/failed/\(id).jsonl"))
+    func isSetAside(_ id: String) throws(Failure) -> Bool {
+        try systemCalls(hasInFailed("\(id).jsonl"))
+    }
+
+    /// Whether `failed/` has a file of this name, or a link to nothing.
+    func hasInFailed(_ name: String) throws(SystemError) -> Bool {
+        let path = "\(folder)/failed/\(name)"
+        if Files.target(ofLink: path) != nil { return true }
+        return try Files.exists(path)
     }
 
     /// Whether a notification may be in the spool, or may come back to it.

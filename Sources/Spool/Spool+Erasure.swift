@@ -126,13 +126,15 @@ extension Spool {
                 faults.append(error)
             }
         }
+        // Damaged, the file of a release may name neither the user nor a device.
+        let releases = Set(try releases(to: name.user).map { "\($0).jsonl" })
         for folder in try folders() {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
                 try unreadable.attempt { () throws(SystemError) in
-                    try Files.contains(name.text, in: path, as: .string)
+                    try name.isNamed(in: path)
                 } then: { (isNamed) throws(Failure) in
-                    guard isNamed else {
+                    guard isNamed || releases.contains(file) else {
                         if idOfFile(file) == nil {
                             // It may get its final name meanwhile.
                             unaccepted.append((folder, file))
@@ -283,9 +285,7 @@ extension Spool {
     ///
     /// - Returns: how many files, lines or places were the user's.
     func eraseLines(of name: ErasedName, in path: String) throws(SystemError) -> Int {
-        var isNamed = try Files.contains(name.text, in: path, as: .string)
-        for token in name.tokens where !isNamed { isNamed = try Files.contains(token, in: path) }
-        guard isNamed else { return 0 }
+        guard try name.isNamed(in: path) else { return 0 }
         let bytes: [UInt8]?
         do throws(SystemError) { bytes = try Files.contents(path, limit: 1 << 28) } catch {
             guard error.errno == .tooLarge else { throw error }

@@ -729,6 +729,15 @@ extension Spool {
         for box in paths { try eraseBox(box, now: now, &unreadable) }
     }
 
+    /// The releases of messages that were held for a user.
+    func releases(to user: UserID) throws(Failure) -> [String] {
+        var found: [String] = []
+        for release in try releases() where try owner(ofRelease: release) == user {
+            found.append(release)
+        }
+        return found
+    }
+
     /// The user of a release's messages; `nil` if none of them can be read.
     private func owner(ofRelease release: String) throws(Failure) -> UserID? {
         for path in try paths(ofRelease: release) {

@@ -148,7 +148,7 @@ extension Spool {
 
     /// Whether a notification's file is in `failed/`, or may be, from where somebody may put it back.
     private func mayBeRepaired(_ id: String) throws(Failure) -> Bool {
-        do throws(SystemError) { return try Files.exists("\(folder)/failed/\(id).jsonl") } catch {
+        do throws(SystemError) { return try hasInFailed("\(id).jsonl") } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
             return true
         }

@@ -47,10 +47,8 @@ extension Spool {
             return trace.isComplete && !isHeld && trace.heldPlaces.isEmpty
         }
         if !isWhole { trace.isUnread = true }
-        try systemCalls { () throws(SystemError) in
-            if try Files.exists(cancellationPath(of: id)) { trace.isCancelled = true }
-            if try Files.exists("\(folder)/failed/\(id).jsonl") { trace.isDamaged = true }
-        }
+        if try systemCalls(Files.exists(cancellationPath(of: id))) { trace.isCancelled = true }
+        if try isSetAside(id) { trace.isDamaged = true }
         trace.isDamaged = trace.isDamaged || isOtherPartDamaged
     }
 

@@ -25,6 +25,9 @@ import Turnstone
         switch damage {
         case "a line": try world.state.write("\(text){\"n\":\n", to: name)
         case "the first line": try world.state.write("x\(text)", to: name)
+        case "no first line":
+            try world.state.write(
+                text.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n", to: name)
         case "a cut": try world.state.write(String(text.dropLast()), to: name)
         case "newer":
             try world.state.write(
@@ -44,6 +47,63 @@ import Turnstone
         try world.erase("zebra-4711")
         #expect(world.state.read(name) == nil)
         try expectGone("zebra-4711", token(1), from: world)
+    }
+
+    @Test(
+        "the token, too, of a file that has lost the line that says whose it is",
+        arguments: [false, true])
+    func headless(isShared: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        let users: JSONValue = isShared ? ["zebra-4711", "ben"] : ["zebra-4711"]
+        let name = try setAside(world, ["users": users, "title": "Private"], "no first line")
+        try world.erase("zebra-4711")
+        try expectGone("zebra-4711", token(1), from: world)
+        let left = String(decoding: world.state.read(name) ?? [], as: UTF8.self)
+        #expect(left.contains(token(2)) == isShared, "\(left)")
+    }
+
+    @Test("the same before a drainer has found it", arguments: [false, true])
+    func headlessInPlace(isPutOff: Bool) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        if isPutOff {
+            try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        }
+        _ = try world.sent(["users": ["zebra-4711"], "title": "Private"])
+        if isPutOff { try world.run("deliver") }
+        let name = try #require(world.spooled().first { $0.hasSuffix(".jsonl") })
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        try world.state.write(
+            text.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n", to: name)
+        try world.erase("zebra-4711")
+        try expectGone("zebra-4711", token(1), from: world)
+    }
+
+    @Test(
+        "what was held, too, if the file of the release that brings it is damaged",
+        arguments: ["no first line", "nothing"])
+    func releaseWithDamage(damage: String) throws {
+        let world = try begin(["zebra-4711", "ben"])
+        try world.change("zebra-4711") {
+            $0.preferences.mutedUntil = Timestamp(milliseconds: world.now) + .minutes(60)
+        }
+        let id = try world.sent([
+            "users": ["zebra-4711"], "title": "Private", "expires_in": 86_400,
+        ])
+        try world.run("deliver")
+        try world.advance(seconds: 3_700)
+        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
+        try world.run("deliver")
+        let name = try #require(world.spooled().first { $0.contains("/waiting/") })
+        let text = try String(decoding: #require(world.state.read(name)), as: UTF8.self)
+        let rest = text.split(separator: "\n").dropFirst().joined(separator: "\n") + "\n"
+        try world.state.write(damage == "nothing" ? "" : rest, to: name)
+        try world.erase("zebra-4711")
+        try expectGone("zebra-4711", token(1), from: world)
+        try world.registerPhone(1, of: "zebra-4711")
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().isEmpty)
+        #expect(try world.report(id)["counts"] == ["cancelled": 1])
     }
 
     /// Ids that JSON or a log writes with escapes.

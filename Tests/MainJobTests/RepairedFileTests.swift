@@ -151,6 +151,26 @@ import Turnstone
         #expect(!world.state.files().keys.contains { $0.contains("/series/") })
     }
 
+    @Test("DELETE calls off what is only a link to nothing", arguments: ["/not/there", "self"])
+    func linkCalledOff(target: String) throws {
+        let stage = try Stage()
+        let world = stage.world
+        let name = try #require(world.spooled().first { $0.contains("/waiting/") })
+        try world.state.remove(name)
+        let file = "\(stage.id).jsonl"
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(world.state.path)/\(name)",
+            withDestinationPath: target == "self" ? file : target)
+        try world.advance(seconds: 2_000)
+        try world.run("deliver")
+        #expect(try world.callOff(stage.id).status == 200)
+        try FileManager.default.removeItem(atPath: "\(world.state.path)/spool/apns/failed/\(file)")
+        try world.state.write(stage.whole, to: "spool/apns/ready/normal/\(file)")
+        try world.run("deliver")
+        #expect(try world.acceptedIDs().count == 2)
+        #expect(try world.report(stage.id)["counts"] == ["accepted": 2, "cancelled": 1])
+    }
+
     @Test(
         "DELETE does not call off what may have arrived and is damaged", arguments: [false, true],
         [false, true])

@@ -182,6 +182,23 @@ import Turnstone
             scratch.files == ["receipts/2026-11-21.apns.0.jsonl", "spool/apns/failed/n1.jsonl"])
     }
 
+    @Test("while a document is locked, damaged files are not tried again and again")
+    func lockedOut() throws {
+        for number in 1...3 {
+            try scratch.folder.write("{", to: "spool/apns/ready/normal/bad\(number).jsonl")
+        }
+        var tried: [String] = []
+        let intake = Intake(spool: spool, log: ReceiptLog(of: spool)) {
+            (id, _, _, _) throws(Failure) in
+            tried.append(id)
+            throw Failure(.later(seconds: 2), "locked", cause: FailureCause.busy)
+        }
+        try intake.recover(at: now)
+        for _ in 0..<5 { #expect(try intake.all(in: .normal).isEmpty) }
+        #expect(tried.sorted() == ["bad1", "bad2", "bad3"])
+        #expect(scratch.files.filter { $0.contains("/normal/bad") }.count == 3)
+    }
+
     @Test(
         "a device with a member of another type is unreadable",
         arguments: [

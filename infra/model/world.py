@@ -407,7 +407,7 @@ class World:
             excuse = message.excuses.get((who, slot))
             if excuse == "expired" and self.now < message.expires:
                 excuse = None
-            if device is not None and excuse in (None, "superseded", "410", "bad", "kind off") and not any(
+            if device is not None and excuse in (None, "superseded", "410", "bad", "kind off", "the phone has another token") and not any(
                     delivery.message == message.name and delivery.answered for delivery in self.delivered[device.phone]):
                 return True
         return False
