@@ -42,6 +42,9 @@ FAULTS = [
     ("wanted", "preferences", ON_A_COPY, [CLAIM, {"do": "preferences", "user": "ann", "off": ["message"]}, NOTIFY]),
     ("cancelled", "notify", 'if b"DELETE" in given:\n' + "\n".join("    " + line for line in ON_A_COPY.splitlines()) + "\nsys.exit(run())",
      [CLAIM, {**NOTIFY, "after": 60}, {"do": "cancel", "message": "m1"}]),
+    ("badge", "badge", """
+answer = subprocess.run(program, input=given, stdout=subprocess.PIPE).stdout
+sys.stdout.buffer.write(answer.replace(b'badge\\\\":1', b'badge\\\\":2'))""", [CLAIM, {**NOTIFY, "badge": 1}]),
     ("lost", "notify", """
 given = given.replace(b'["ann"]', b'["nobody"]')
 sys.exit(run())""", [CLAIM, NOTIFY]),

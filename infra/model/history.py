@@ -154,6 +154,8 @@ class History:
                 for member, key in (("kind", "kind"), ("collapse", "collapse_id"), ("expires", "expires_in")):
                     if step.get(member):
                         body[key] = step[member]
+                if step.get("badge"):
+                    body["badge"] = f"+{step['badge']}"
                 if step.get("after"):
                     body["send_after"] = self.world.now // 1000 + step["after"]
                 return "notify", self.programs.by_server("POST", "/api/notify", body)
@@ -205,7 +207,7 @@ class History:
                        expires=(due or now) + life * 1000, collapse_id=step.get("collapse"),
                        urgent=bool(step.get("urgent")) or event == "approval_request",
                        silent=bool(step.get("silent")) or event == "approval_cleared", event=event, request=request,
-                       devices=answer["devices"], has_own_life=life != 86400,
+                       devices=answer["devices"], badge=step.get("badge", 0), has_own_life=life != 86400,
                        begun=(due or now) - max(self.ahead, 0))
 
     def apply(self, world, step, result, again=False):
@@ -758,6 +760,7 @@ class History:
     def findings(self):
         yield from self.findings_of_turns()
         yield from activity_rules.check_settled(self.world)
+        reports = {}
         for message in self.world.messages.values():
             result = self.programs.run("notify", self.programs.by_server("GET", f"/api/notify/{message.id}"))
             # Receipts are kept for 30 days.
@@ -766,8 +769,15 @@ class History:
             if result.status != 200:
                 yield Report(f"{message.name}: GET answers {result.status} {result.body}")
                 continue
+            reports[message.name] = result.body
             try:
                 rules.check_report(self.world, message, result.body)
+            except Violation as violation:
+                yield violation
+        if any(message.badge for message in self.world.messages.values()) and len(reports) == len(self.world.messages):
+            badge = self.programs.run("badge", self.programs.by_server("GET", "/api/badge?userId=ann")).body["badge"]
+            try:
+                rules.check_badge_of_messages(self.world, badge, reports)
             except Violation as violation:
                 yield violation
         health = self.programs.run("health", {"method": "GET", "path": "/health"})

@@ -325,6 +325,25 @@ def check_icons(world):
             raise Badge(f"phone {phone} of {', '.join(people)} shows {number}, but {wanted} games wait")
 
 
+def check_badge_of_messages(world, badge, reports):
+    """Each message counts once in ann's badge if any of her devices got it."""
+    sure = doubtful = 0
+    for name, report in reports.items():
+        lines = report["devices"]
+        if any(line["state"] == "accepted" for line in lines):
+            sure += world.messages[name].badge
+        elif any(line.get("mayHaveArrived") for line in lines) or len(lines) < report["counts"].get("damaged", 0):
+            # The damage may have taken the line of a device that may have got it.
+            doubtful += world.messages[name].badge
+    said = [(name, [(line["state"], line.get("reason"), line.get("mayHaveArrived")) for line in report["devices"]])
+            for name, report in reports.items() if world.messages[name].badge]
+    if not sure <= badge <= sure + doubtful:
+        raise Badge(f"ann's badge is {badge}; accepted: {sure}, perhaps {doubtful} more: {said}")
+    for phone, (number, before) in world.badges.items():
+        if before == ("ann",) and world.holders(phone) == ["ann"] and number > badge:
+            raise Badge(f"phone {phone} shows {number}, ann's badge is {badge}: {said}")
+
+
 def check_report(world, message, report):
     """What GET /api/notify/ID says of a message, once nothing waits."""
     lines = report["devices"]

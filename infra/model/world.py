@@ -92,6 +92,7 @@ class Message:
     has_own_life: bool = False  # else it does not expire while it is held
     excuses: dict = field(default_factory=dict)  # (user, slot): why it need not arrive
     devices: int = 0  # as the answer said
+    badge: int = 0  # what it adds to ann's badge
     phones: int = 0  # how many the users had when it was accepted
     begun: int = 0  # by the right clock, its receipts begin then or later
     is_broken: bool = False  # its file is damaged, and nobody has repaired it
