@@ -47,7 +47,9 @@ extension Fields {
         var translations = AlertTranslations()
         for name in AlertTranslations.names {
             guard rest[name]?.object != nil else {
-                alert[name] = try text(name).map { .string($0) }
+                // What nobody sees is no text: the message would be held, and then be shown empty.
+                let text = try text(name)
+                alert[name] = text.flatMap { $0.isVisible ? .string($0) : nil }
                 continue
             }
             let texts = try self.translations(name)
@@ -151,14 +153,6 @@ extension JSONObject {
     /// Whether the user sees or hears a push with this `aps`.
     var showsSomething: Bool {
         if self["badge"] != nil || self["sound"] != nil { return true }
-        if let text = self["alert"]?.string { return text.isVisible }
-        let alert = self["alert"]?.object ?? [:]
-        return alert.members.contains { member in
-            switch member.name {
-            case "title", "subtitle", "body": member.value.string?.isVisible ?? false
-            case "title-loc-key", "subtitle-loc-key", "loc-key": true
-            default: false
-            }
-        }
+        return showsText
     }
 }

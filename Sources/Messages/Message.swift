@@ -38,7 +38,7 @@ package struct Message: Equatable {
     ///
     /// - Parameters:
     ///   - user: the only user whose devices get it; `nil` if others get it too.
-    ///   - accepted: ``Spools/nextOrder()``, to order messages of the same moment.
+    ///   - accepted: ``Spools/nextOrder(at:)``, to order messages of the same moment.
     func series(of user: UserID?, now: Timestamp, accepted: Int64) -> Series? {
         let names = [subject.map { "subject \($0)" }, push.collapseID.map { "collapse \($0)" }]
             .compactMap { $0 }

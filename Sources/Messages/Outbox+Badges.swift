@@ -85,6 +85,20 @@ extension Outbox {
         if let failure { throw failure }
     }
 
+    /// Sends the badge to the devices of users of which one has got a message that changed it, and another one ended
+    /// without the message: its icon would keep the number from before.
+    @export(interface)
+    package func refreshBadges(
+        of users: Set<UserID>, after message: String
+    ) throws(Failure) {
+        for id in users where try hasCounted(message, id) {
+            let user = try state.present(id)
+            try state.users[user].update { (document) throws(Failure) in
+                try sendBadge(of: &document, to: user)
+            }
+        }
+    }
+
     private func hasCounted(_ message: String, _ user: UserID) throws(Failure) -> Bool {
         try state.users[state.present(user)].read()?.badgeMessages.contains(message) == true
     }

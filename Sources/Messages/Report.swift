@@ -109,9 +109,10 @@ package struct Report {
             _ = try spools.cancel(id, at: now) {
                 (id, change, users, areAll) throws(Failure) in
                 // The badge was counted when the message was first tried.
-                try Outbox(state, now: now)
-                    .takeBackBadges(
-                        change, by: id, among: users, areAll: areAll, record: record)
+                let outbox = Outbox(state, now: now)
+                try outbox.takeBackBadges(
+                    change, by: id, among: users, areAll: areAll, record: record)
+                try outbox.refreshBadges(of: users, after: id)
             }
             return try Report(id, record, spools, at: now)
         }

@@ -21,7 +21,7 @@ package struct Notification: Equatable, Sendable {
     package var series: Series?
     /// For a release: the ids of the held messages that it brings. They get its receipts too.
     package var messageIDs: [String] = []
-    /// A message's place in the order of acceptance: ``Spools/nextOrder()``. It tells which of two messages
+    /// A message's place in the order of acceptance: ``Spools/nextOrder(at:)``. It tells which of two messages
     /// came first, whatever the clock showed.
     package var order: Int64?
     /// Its change to the badge of each of its users, made once, when it is sent.

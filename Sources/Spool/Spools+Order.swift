@@ -5,13 +5,15 @@ extension Spools {
     private var orderPath: String { "\(folder)/order.lock" }
 
     /// A number for a message that is accepted now, larger than that of every message accepted before: the
-    /// nanoseconds since 1970 by the system's clock, or the next number after the last one if the clock was
-    /// set back.
+    /// nanoseconds since 1970, or the next number after the last one if the clock was set back.
     ///
     /// The last number is in a file, which is not synchronized: after a power failure the clock alone tells
     /// the order, as it does if the file cannot be used.
-    package func nextOrder() -> Int64 {
-        let time = Timestamp.systemNanoseconds
+    ///
+    /// - Parameter now: the present. The system's clock is asked for what is smaller than a millisecond.
+    package func nextOrder(at now: Timestamp) -> Int64 {
+        let time = now.milliseconds.saturatingMultiply(1_000_000)
+            .saturatingAdd(Timestamp.systemNanoseconds % 1_000_000)
         do throws(SystemError) { return try nextOrder(at: time) } catch {
             if error.errno.isFileSpecific { UnusableFiles.record(orderPath, error.errno.name) }
             return time
@@ -21,9 +23,10 @@ extension Spools {
     private func nextOrder(at time: Int64) throws(SystemError) -> Int64 {
         let file: FileDescriptor
         do throws(SystemError) { file = try .open(orderPath, .update) } catch {
-            // The first message makes the folder, durably: no other has been accepted before.
+            // The first message makes the folder.
             guard error.errno == .noEntry else { throw error }
-            return time
+            try Files.makeFolder(folder)
+            file = try .open(orderPath, .update)
         }
         // A program that was stopped while it held the lock must not keep others from accepting messages.
         guard try file.lock(patience: .milliseconds(200)) else { return time }

@@ -61,9 +61,12 @@ package enum MergedMessages {
 
     /// A message's name on one line; `nil` if only the app has its texts.
     private static func name(of payload: Payload) -> String? {
-        if let text = payload.aps["alert"]?.string { return text }
-        let title = payload.alert?["title"]?.string
-        let body = payload.alert?["body"]?.string
+        if let text = payload.aps["alert"]?.string { return text.isVisible ? text : nil }
+        func text(_ name: String) -> String? {
+            payload.alert?[name]?.string.flatMap { $0.isVisible ? $0 : nil }
+        }
+        let title = text("title") ?? text("subtitle")
+        let body = text("body")
         guard let title, let body else { return title ?? body }
         return "\(title): \(body)"
     }

@@ -37,7 +37,7 @@ package struct PushContent: Equatable, Sendable {
     package func isExempt(on service: PushService) -> Bool {
         if payload.isUrgent { return true }
         let aps = service == .apns ? apnsPayload.aps : payload.aps
-        let isSilent = type != .alert || aps["alert"] == nil && aps["sound"] == nil
+        let isSilent = type != .alert || !aps.showsText && aps["sound"] == nil
         return isSilent && !overrides.areNoticed(on: service)
     }
 }

@@ -22,11 +22,13 @@ package struct PushOverrides: Equatable, Sendable {
         func has(_ members: JSONObject?, _ names: [String]) -> Bool {
             names.contains { name in
                 guard let value = members?[name] else { return false }
-                return value != .null
+                return value.string?.isVisible ?? (value != .null)
             }
         }
         switch service {
-        case .apns: return has(apns?["aps"]?.object, ["alert", "sound"])
+        case .apns:
+            let aps = apns?["aps"]?.object
+            return aps?.showsText == true || has(aps, ["sound"])
         case .fcm:
             return has(
                 android?["notification"]?.object,

@@ -55,6 +55,20 @@ extension HeldTests {
         #expect(isEmpty(world))
     }
 
+    @Test("one that was scheduled is replaced by one that is accepted after its moment")
+    func scheduledState() throws {
+        let world = try muted()
+        let older = try send(
+            world, old(["send_after": .integer(world.now / 1000 + 1_200), "badge": "+1"]))
+        try goOn(world, minutes: 25)
+        let newer = try send(world, new(["badge": "+1"]))
+        try goOn(world, minutes: 60)
+        #expect(try titles(world) == ["New"])
+        #expect(try counts(world, older, newer) == [["superseded": 1], ["accepted": 1]])
+        #expect(
+            try world.simulator.pushes().last?["payload"]?.object?["aps"]?.object?["badge"] == 1)
+    }
+
     @Test("what a hidden message replaces is hidden, too, also if the release may have arrived")
     func chain() throws {
         let world = try muted()

@@ -219,6 +219,27 @@ import Unix
         #expect(isEmpty(world))
     }
 
+    @Test(
+        "texts that nobody sees make no message visible",
+        arguments: [
+            ["title": "", "badge": 3], ["title": "", "body": "", "badge": 3],
+            ["body": "\u{200B} ", "badge": 3],
+            ["content_available": true, "body": "", "data": ["a": 1]],
+            ["badge": 3, "apns": ["aps": ["alert": ""]]],
+            ["badge": 3, "apns": ["aps": ["alert": ["title": ""]]]],
+        ] as [JSONObject])
+    func emptyTexts(body: JSONObject) throws {
+        let world = try muted()
+        let order = try send(world, ["title": "Order", "data": ["o": 7], "sound": "default"])
+        let ids = try [send(world, body), send(world, body)]
+        for id in ids { #expect(try world.report(id)["counts"] == ["accepted": 1]) }
+        try goOn(world)
+        #expect(try world.report(order)["counts"] == ["accepted": 1])
+        let last = try #require(payloads(world).last)
+        #expect(last["o"] == 7 && last["merged"] == nil)
+        #expect(last["aps"]?.object?["alert"] == ["title": "Order"])
+    }
+
     @Test("silent pushes pass, and do not change held messages")
     func silent() throws {
         let world = try muted()

@@ -26,6 +26,16 @@ import Testing
             ])
     }
 
+    @Test("a subtitle stands for a missing title, and what nobody sees for nothing")
+    func names() {
+        let messages: [JSONValue] = [
+            ["subtitle": "S1"], ["title": "T2", "subtitle": "S2", "body": ""],
+            ["title": " ", "body": "B3"],
+        ]
+        let alert = MergedMessages.payload(messages.map { message($0) }).aps["alert"]
+        #expect(alert == ["title": "3 new notifications", "body": "B3\nT2\nS1"])
+    }
+
     @Test("texts that only the app has are counted and not named")
     func localized() {
         let messages = [message(["loc-key": "A"]), message(["title-loc-key": "B"])]
