@@ -267,8 +267,7 @@ final class Commits: RunPart {
     private func settleBadges(of job: Job, isLeft: Bool = false) throws(Failure) {
         guard let change = job.notification.badge else { return }
         try takeBack(change, of: job, isLeft)
-        try Outbox(state, now: now).refreshBadges(of: job.stale, after: job.notification.id)
-        job.stale = []
+        try Outbox(state, now: now).refreshBadges(of: &job.stale, after: job.notification.id)
     }
 
     private func takeBack(_ change: BadgeChange, of job: Job, _ isLeft: Bool) throws(Failure) {

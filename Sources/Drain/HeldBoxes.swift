@@ -81,7 +81,9 @@ final class HeldBoxes: RunPart {
 
     private func acceptOrphans() throws(Failure) {
         for release in try spool.orphanedReleases() {
-            run.orLog { () throws(Failure) in try accept(release, of: release, isRecovered: true) }
+            tryRelease(release, of: release, nil) { () throws(Failure) in
+                try accept(release, of: release, isRecovered: true)
+            }
         }
         // Whether one in a folder that cannot be entered was accepted shows once it can be.
         nextRecovery = try spool.hasUnclearReleases() ? .now + .minutes(1) : .last

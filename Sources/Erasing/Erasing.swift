@@ -139,7 +139,7 @@ private func cancelDeliveries(
     defer { elections.end() }
     // Before anything is taken, so that a failure leaves all to the next attempt. A damaged line may be another
     // user's of the same phone.
-    let shared = try state.sharedTokens(of: user)
+    let unshared = try state.unsharedTokens(of: user)
     let devices = try state.takeDevices(of: user)
     var isKnown = true
     // An unreadable document counts as known.
@@ -149,7 +149,7 @@ private func cancelDeliveries(
     let takeBack: TakeBackBadges = { (id, change, users, areAll) throws(Failure) in
         try Outbox(state, now: now).takeBackBadges(change, by: id, among: users, areAll: areAll)
     }
-    let tokens = (devices ?? []).map { $0.token }.filter { !shared.contains($0) }
+    let tokens = (devices ?? []).map { $0.token }.filter(unshared.contains)
     try elections.erase(
         user, tokens: tokens, opponents: opponents, at: now, takeBack: takeBack
     ) {
@@ -159,18 +159,18 @@ private func cancelDeliveries(
 }
 
 extension State {
-    /// The user's tokens that another user has as well, or may have.
-    fileprivate func sharedTokens(of user: UserID) throws(Failure) -> Set<DeviceToken> {
+    /// The user's tokens that no other user may have.
+    fileprivate func unsharedTokens(of user: UserID) throws(Failure) -> Set<DeviceToken> {
         var devices: [Device] = []
         // An unreadable document names none to take either.
         do throws(Failure) { devices = try users[user].read()?.devices ?? [] } catch {
             guard error.isDocumentSpecific else { throw error }
         }
-        var shared: Set<DeviceToken> = []
-        for device in devices where try registry.mayBeShared(device.token, by: user) {
-            shared.insert(device.token)
+        var unshared: Set<DeviceToken> = []
+        for device in devices where try !registry.mayBeShared(device.token, by: user) {
+            unshared.insert(device.token)
         }
-        return shared
+        return unshared
     }
 
     /// The id that the user had before an `external_id` made it another one. Receipts, waiting messages and

@@ -112,7 +112,11 @@ package struct Report {
                 let outbox = Outbox(state, now: now)
                 try outbox.takeBackBadges(
                     change, by: id, among: users, areAll: areAll, record: record)
-                try outbox.refreshBadges(of: users, after: id)
+                // An icon that shows another number is no reason to refuse the request.
+                var others = users
+                do throws(Failure) {
+                    try outbox.refreshBadges(of: &others, after: id, record: record)
+                } catch {}
             }
             return try Report(id, record, spools, at: now)
         }

@@ -34,7 +34,7 @@ extension Intake {
     /// The same for a file of which not even the first line can be read. While a document is locked from which it
     /// must be taken back, the file stays where it is and is found again.
     func setAsideUnknown(_ path: String, _ id: String, _ failure: Failure) throws(Failure) {
-        var progress = try progress(of: id)
+        guard var progress = progressIfReadable(of: id) else { return }
         // Files of later passes come from `waiting`, and a drainer may move them to other lanes.
         let isNew = [Lane.urgent, .normal].contains { spool.ready($0) == Files.parent(of: path) }
         do throws(Failure) {

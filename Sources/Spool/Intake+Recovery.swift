@@ -63,6 +63,16 @@ extension Intake {
         return progress
     }
 
+    /// The same; `nil` if a file of receipts cannot be read now. That must not stop the others, so the notification is
+    /// left to the next drainer.
+    func progressIfReadable(of id: String) -> Progress? {
+        do throws(Failure) { return try progress(of: id) } catch {
+            stuck[id] = Progress()
+            report(error)
+            return nil
+        }
+    }
+
     /// Forgets where a repaired notification's receipts begin, once its file is durably gone.
     func forgetRepair(of id: String) {
         guard repairs.expects(id), stuck[id] == nil else { return }

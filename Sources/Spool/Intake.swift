@@ -221,12 +221,8 @@ package final class Intake {
             try setAsideUnknown(path, id, error)
             return nil
         }
-        do throws(Failure) { opened.progress = try progress(of: id) } catch {
-            // A file of receipts that nobody can read now must not stop the others.
-            stuck[id] = Progress()
-            report(error)
-            return nil
-        }
+        guard let progress = progressIfReadable(of: id) else { return nil }
+        opened.progress = progress
         held[id] = opened
         return opened
     }

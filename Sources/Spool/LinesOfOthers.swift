@@ -24,6 +24,16 @@ struct ErasedName {
         return false
     }
 
+    /// The same for a file that a drainer may send: only if its first line is lost, it does not have the id of each
+    /// user.
+    func isNamed(inAccepted path: String) throws(SystemError) -> Bool {
+        let start = Array(#"{"n":"#.utf8)
+        guard try FileDescriptor.open(path, .read).read(upTo: start.count) == start else {
+            return try Files.contains(text, in: path, as: .string)
+        }
+        return try isNamed(in: path)
+    }
+
     /// Whether a file is for the user alone, though its first line is damaged: the id is where the spool writes it, or
     /// before the member that the spool writes behind it.
     fileprivate func owns(_ line: [UInt8]) -> Bool {

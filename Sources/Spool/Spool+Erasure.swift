@@ -132,7 +132,7 @@ extension Spool {
             for file in try unreadable.names(in: folder) {
                 let path = "\(folder)/\(file)"
                 try unreadable.attempt { () throws(SystemError) in
-                    try name.isNamed(in: path)
+                    try name.isNamed(inAccepted: path)
                 } then: { (isNamed) throws(Failure) in
                     guard isNamed || releases.contains(file) else {
                         if idOfFile(file) == nil {

@@ -4,7 +4,7 @@ import Unix
 
 // Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`. The mark is
 // made before the notification is accepted, and removed when the notification is finished and no older one
-// that it concerns is in the spool. So a drainer that sends an older notification finds the newer ones in the
+// that it concerns is in the spool, or may come back to it. So a drainer that sends an older notification finds the newer ones in the
 // marks, and the devices that have accepted them in the receipts. The names of the marks hold their order, so
 // that thousands of them are compared without being read.
 
@@ -54,7 +54,7 @@ extension Spool {
     }
 
     /// The marks of all notifications that concern one of this series, its own included. They are unfinished,
-    /// or newer than an unfinished one.
+    /// or newer than an unfinished one or one that was set aside.
     package func marks(of series: Series) throws(Failure) -> [SeriesMark] {
         var marks: [SeriesMark] = []
         for key in series.keys { marks += try self.marks(of: key, concerning: series.scope) }
@@ -141,17 +141,30 @@ extension Spool {
     private func isOpen(_ mark: SeriesMark, at moment: Timestamp) throws(Failure) -> Bool {
         guard mark.id == SeriesMark.heldID else {
             if try isOpen(mark.id) { return true }
-            return try mayBeRepaired(mark.id)
+            return try mayBeRepaired(mark, at: moment)
         }
         return mark.held.map { $0.count > 0 && $0.until > moment } ?? false
     }
 
-    /// Whether a notification's file is in `failed/`, or may be, from where somebody may put it back.
-    private func mayBeRepaired(_ id: String) throws(Failure) -> Bool {
-        do throws(SystemError) { return try hasInFailed("\(id).jsonl") } catch {
+    /// Whether a notification's file is in `failed/`, or may be, from where somebody may put it back before the
+    /// notification expires. If the file does not tell when that is, it is taken to be a day after the moment from
+    /// which the notification holds.
+    private func mayBeRepaired(_ mark: SeriesMark, at moment: Timestamp) throws(Failure) -> Bool {
+        let name = "\(mark.id).jsonl"
+        var end = mark.order.moment + .days(1)
+        do throws(SystemError) {
+            guard try hasInFailed(name) else { return false }
+        } catch {
             guard error.errno.isFileSpecific else { throw error.failure }
-            return true
         }
+        do throws(Failure) {
+            if let file = try SpoolFile.open("\(folder)/failed/\(name)") {
+                end = file.notification.expires
+            }
+        } catch {
+            guard error.isFileSpecific || Damage.explains(error) else { throw error }
+        }
+        return end > moment
     }
 
     /// Changes the number of held messages of a series. While there are any, the marks of newer notifications

@@ -10,7 +10,7 @@ extension Spools {
     /// The last number is in a file, which is not synchronized: after a power failure the clock alone tells
     /// the order, as it does if the file cannot be used.
     ///
-    /// - Parameter now: the present. The system's clock is asked for what is smaller than a millisecond.
+    /// - Parameter now: when the request began. The system's clock is asked for what is smaller than a millisecond.
     package func nextOrder(at now: Timestamp) -> Int64 {
         let time = now.milliseconds.saturatingMultiply(1_000_000)
             .saturatingAdd(Timestamp.systemNanoseconds % 1_000_000)

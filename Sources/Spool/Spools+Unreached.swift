@@ -48,11 +48,12 @@ extension Spools {
     /// The device for which a message is held in a box; `nil` if the receipts do not say.
     ///
     /// - Parameters:
-    ///   - box: the name of the box.
+    ///   - box: the name of the box; any other text is none.
     ///   - start: the result of ``receiptsStart(notBefore:at:)``.
     package func device(
         of id: String, heldIn box: String, from start: ReceiptsStart
     ) throws(Failure) -> UserDevice? {
+        guard HeldBox(folder: box) != nil else { return nil }
         var found: UserDevice?
         for spool in try all() where found == nil {
             try ReceiptLog(of: spool).forEachLine(of: id, from: start[spool.queue]) { (line) in
