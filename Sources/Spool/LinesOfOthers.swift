@@ -27,9 +27,16 @@ struct ErasedName {
     /// The same for a file that a drainer may send: only if its first line is lost, it does not have the id of each
     /// user.
     func isNamed(inAccepted path: String) throws(SystemError) -> Bool {
+        if try Files.contains(text, in: path, as: .string) { return true }
         let start = Array(#"{"n":"#.utf8)
-        guard try FileDescriptor.open(path, .read).read(upTo: start.count) == start else {
-            return try Files.contains(text, in: path, as: .string)
+        do throws(SystemError) {
+            guard try FileDescriptor.open(path, .read).read(upTo: start.count) == start else {
+                return false
+            }
+        } catch {
+            // It has got its final name, or was put off.
+            guard error.errno == .noEntry else { throw error }
+            return false
         }
         return try isNamed(in: path)
     }
