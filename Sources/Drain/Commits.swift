@@ -249,7 +249,7 @@ final class Commits: RunPart {
     /// Records in users' documents what must be there before the notification leaves the spool.
     private func recordEnd(of job: Job) throws(Failure) {
         let isOver = !job.hasRest
-        try settleBadges(of: job)
+        try takeBackBadges(of: job)
         guard let user = job.notification.user else { return }
         if job.notification.cargo == .release {
             if isOver { try endRelease(job, to: user) }
@@ -260,17 +260,12 @@ final class Commits: RunPart {
         try decisions.turns.recordEnd(of: job, isOver: isOver)
     }
 
-    /// Takes a message out of the badges of those whom it did not reach, and lets other devices of those whom it
-    /// reached show the number. It was counted when it was first tried.
+    /// Takes a message out of the badges of those whom it did not reach. It was counted when it was first
+    /// tried.
     ///
     /// - Parameter isLeft: whether the job's pass is not over, and another drainer goes on.
-    private func settleBadges(of job: Job, isLeft: Bool = false) throws(Failure) {
+    private func takeBackBadges(of job: Job, isLeft: Bool = false) throws(Failure) {
         guard let change = job.notification.badge else { return }
-        try takeBack(change, of: job, isLeft)
-        try Outbox(state, now: now).refreshBadges(of: &job.stale, after: job.notification.id)
-    }
-
-    private func takeBack(_ change: BadgeChange, of job: Job, _ isLeft: Bool) throws(Failure) {
         let hasReached = job.file.isReached || job.isInDoubt
         if job.notification.user != nil, hasReached { return }
         let count = job.missedDevices
@@ -325,7 +320,7 @@ final class Commits: RunPart {
         try intake.log.commit()
         // The pass of a throttled message may take days.
         for job in jobs {
-            run.orLog { () throws(Failure) in try settleBadges(of: job, isLeft: true) }
+            run.orLog { () throws(Failure) in try takeBackBadges(of: job, isLeft: true) }
         }
         oldestVerdict = nil
         run.orLog { () throws(Failure) in

@@ -36,8 +36,6 @@ package final class Job {
     /// If the message changes badges: the users of devices that ended in this pass without accepting it for
     /// them, and how many devices ended without accepting it for anybody.
     private(set) var missed: (users: Set<UserID>, devices: Int) = ([], 0)
-    /// If the message changes badges: the users of devices that ended without it and are still pushed to.
-    var stale: Set<UserID> = []
     /// How many games waited when it was queued, by its badge.
     let queuedGames: Int64?
     /// Whether an earlier drainer began this pass and reached devices that are not in ``reached``.

@@ -108,26 +108,12 @@ final class Settlement: RunPart {
         isSent && service.provider.isOwn(push) && !run.isEnding
     }
 
-    /// Whether a device that has not got a push goes on showing the number that it showed before. Browsers show none.
-    private func leavesIcon(_ outcome: Outcome, _ reason: String?) -> Bool {
-        switch outcome {
-        case .refused, .expired, .cancelled: return spool.service != .web
-        case .superseded:
-            let reasons = [ReceiptReason.newer, .unwanted, .unselected]
-            return spool.service != .web && reasons.contains { $0.rawValue == reason }
-        default: return false
-        }
-    }
-
     private func settle(_ push: Push, _ verdict: Verdict, _ outcome: Outcome, isSent: Bool) {
         let job = push.job
         if outcome != .accepted { recordDoubt(push) }
         if job.notification.badge != nil, outcome != .held {
             run.orLog { () throws(Failure) in
                 try outcome == .accepted ? job.missOthers(of: push) : job.miss(push)
-            }
-            if leavesIcon(outcome, verdict.reason), let user = job.file.user(of: push.delivery) {
-                job.stale.insert(user)
             }
         }
         append(verdict, of: push, outcome, isSent: isSent)

@@ -47,9 +47,7 @@ extension Fields {
         var translations = AlertTranslations()
         for name in AlertTranslations.names {
             guard rest[name]?.object != nil else {
-                // What nobody sees is no text: the message would be held, and then be shown empty.
-                let text = try text(name)
-                alert[name] = text.flatMap { $0.isVisible ? .string($0) : nil }
+                alert[name] = try text(name).map { .string($0) }
                 continue
             }
             let texts = try self.translations(name)
@@ -65,7 +63,9 @@ extension Fields {
             alert["\(name)loc-key"] = key
             alert["\(name)loc-args"] = arguments.map { .array($0.map { .string($0) }) }
         }
-        return (alert, translations)
+        // What nobody sees is no alert: the message would be held, and then be shown empty.
+        let aps: JSONObject = ["alert": .object(alert)]
+        return (aps.showsText ? alert : [:], translations)
     }
 
     /// Takes a text in several languages.

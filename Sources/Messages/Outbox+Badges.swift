@@ -85,44 +85,6 @@ extension Outbox {
         if let failure { throw failure }
     }
 
-    /// Sends the badge to the devices of users of whom one device ended without a message that changed it, and another
-    /// one has got the message or may get it: the icon would keep the number from before. Call it after
-    /// ``takeBackBadges(_:by:among:areAll:record:)``.
-    ///
-    /// - Parameters:
-    ///   - users: users in question. Those whose documents are locked stay in it.
-    ///   - record: the message's, for a caller who holds the lock of its id; `nil` to look it up.
-    /// - Throws: the failure about one of the users, once it is done for the others.
-    @export(interface)
-    package func refreshBadges(
-        of users: inout Set<UserID>, after message: String, record: MessageRecord? = nil
-    ) throws(Failure) {
-        if users.isEmpty { return }
-        var known = record
-        if known == nil { known = try state.messages.find(message) }
-        users.subtract(
-            try spools.usersUnreached(
-                by: message, from: known?.receiptsStart(at: now) ?? .beginning, among: users,
-                besides: nil))
-        var failure: Failure?
-        for id in users {
-            do throws(Failure) {
-                if try hasCounted(message, id) {
-                    let user = try state.present(id)
-                    try state.users[user].update { (document) throws(Failure) in
-                        try sendBadge(of: &document, to: user)
-                    }
-                }
-                users.remove(id)
-            } catch {
-                if error.disposition == .broken { users.remove(id) }
-                // A temporary failure wins: it is retried.
-                if failure.map({ $0.disposition == .broken }) ?? true { failure = error }
-            }
-        }
-        if let failure { throw failure }
-    }
-
     private func hasCounted(_ message: String, _ user: UserID) throws(Failure) -> Bool {
         try state.users[state.present(user)].read()?.badgeMessages.contains(message) == true
     }

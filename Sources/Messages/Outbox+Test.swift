@@ -33,7 +33,7 @@ extension Outbox {
                 id: try newID(for: user), user: user, accepted: now,
                 expires: now + .minutes(10), push: PushContent(testing: title, body))
             notification.kind = "test"
-            notification.order = spools.nextOrder(at: now)
+            notification.order = try spools.nextOrder(at: now)
             notification.hasOwnExpiration = true
             try spools.accept(notification, to: reached.map { $0.delivery() })
             return (notification.id, reached.count)

@@ -231,7 +231,7 @@ package struct Outbox {
             push: message.push)
         notification.kind = message.kind
         notification.audience = audience.selection.isOpen ? nil : audience.selection.json
-        let order = spools.nextOrder(at: now)
+        let order = try spools.nextOrder(at: now)
         notification.order = order
         notification.badge = message.badge
         notification.notBefore = message.notBefore

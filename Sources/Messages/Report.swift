@@ -109,14 +109,9 @@ package struct Report {
             _ = try spools.cancel(id, at: now) {
                 (id, change, users, areAll) throws(Failure) in
                 // The badge was counted when the message was first tried.
-                let outbox = Outbox(state, now: now)
-                try outbox.takeBackBadges(
-                    change, by: id, among: users, areAll: areAll, record: record)
-                // An icon that shows another number is no reason to refuse the request.
-                var others = users
-                do throws(Failure) {
-                    try outbox.refreshBadges(of: &others, after: id, record: record)
-                } catch {}
+                try Outbox(state, now: now)
+                    .takeBackBadges(
+                        change, by: id, among: users, areAll: areAll, record: record)
             }
             return try Report(id, record, spools, at: now)
         }

@@ -11,9 +11,12 @@ extension Spools {
     /// the order, as it does if the file cannot be used.
     ///
     /// - Parameter now: when the request began. The system's clock is asked for what is smaller than a millisecond.
-    package func nextOrder(at now: Timestamp) -> Int64 {
+    /// - Throws: if the spool's folder cannot be made.
+    package func nextOrder(at now: Timestamp) throws(Failure) -> Int64 {
         let time = now.milliseconds.saturatingMultiply(1_000_000)
             .saturatingAdd(Timestamp.systemNanoseconds % 1_000_000)
+        // Durably: whoever accepts the first message finds the folder made.
+        if try !systemCalls(Files.exists(folder)) { try systemCalls(Files.makeFolder(folder)) }
         do throws(SystemError) { return try nextOrder(at: time) } catch {
             if error.errno.isFileSpecific { UnusableFiles.record(orderPath, error.errno.name) }
             return time
@@ -21,13 +24,7 @@ extension Spools {
     }
 
     private func nextOrder(at time: Int64) throws(SystemError) -> Int64 {
-        let file: FileDescriptor
-        do throws(SystemError) { file = try .open(orderPath, .update) } catch {
-            // The first message makes the folder.
-            guard error.errno == .noEntry else { throw error }
-            try Files.makeFolder(folder)
-            file = try .open(orderPath, .update)
-        }
+        let file = try FileDescriptor.open(orderPath, .update)
         // A program that was stopped while it held the lock must not keep others from accepting messages.
         guard try file.lock(patience: .milliseconds(200)) else { return time }
         defer { file.unlock() }

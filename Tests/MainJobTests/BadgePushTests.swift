@@ -74,41 +74,4 @@ import Turnstone
         let last = try shown(world).mapValues { $0.last }
         #expect(last == [1: 2, 2: 2])
     }
-
-    /// How a message ends on a device that has not got it.
-    enum End: CaseIterable, Sendable {
-        case deleted, expired, refused, replaced, unwanted
-    }
-
-    @Test(
-        "a device that has not got a message shows its number all the same, if another device has got it",
-        arguments: End.allCases)
-    func missed(end: End) throws {
-        let world = try World()
-        try world.give("ann", devices: 1...2)
-        var fault: JSONObject = ["do": "apns-fault", "count": 1, "token": .string(token(2))]
-        fault["status"] = end == .refused ? 400 : 503
-        if end == .refused { fault["reason"] = "PayloadEmpty" }
-        try world.simulator.perform(fault)
-        var body: JSONObject = [
-            "users": ["ann"], "title": "A", "badge": "+1", "kind": "news", "collapse_id": "c",
-        ]
-        if end == .expired { body["expires_in"] = 600 }
-        let id = try world.sent(body)
-        try world.run("deliver")
-        switch end {
-        case .deleted: #expect(try world.callOff(id).status == 200)
-        case .replaced: _ = try world.sent(["users": ["ann"], "title": "B", "collapse_id": "c"])
-        case .unwanted: try world.change("ann") { $0.preferences.kinds = ["news": false] }
-        case .expired, .refused: break
-        }
-        for _ in 0..<3 {
-            try world.run("deliver")
-            try world.advance(seconds: 1_300)
-        }
-        #expect(try shown(world).mapValues { $0.last } == [1: 1, 2: 1])
-        #expect(try world.report(id)["counts"]?.object?["accepted"] == 1)
-        #expect(try shown(world)[1]?.filter { $0 >= 0 }.count == 2)
-        #expect(world.spooled().isEmpty)
-    }
 }

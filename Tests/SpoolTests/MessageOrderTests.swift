@@ -24,7 +24,7 @@ import Unix
                 id: "00000000-0000-8000-8000-00000000000\(9 - number)", user: user, accepted: time,
                 expires: now + .hours(9),
                 push: PushContent(badge: Int64(number), collapseID: "badge"))
-            message.order = scratch.spools.nextOrder(at: now)
+            message.order = try scratch.spools.nextOrder(at: now)
             orders.append(message.order ?? 0)
             try scratch.spool.hold(
                 message, Scratch.devices[0], in: box, until: now + .minutes(Int64(30 - number)),

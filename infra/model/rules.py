@@ -340,9 +340,7 @@ def check_badge_of_messages(world, badge, reports):
     if not sure <= badge <= sure + doubtful:
         raise Badge(f"ann's badge is {badge}; accepted: {sure}, perhaps {doubtful} more: {said}")
     for phone, (number, before) in world.badges.items():
-        if before != ("ann",) or world.holders(phone) != ["ann"] or world.device("ann", phone).doubtful:
-            continue
-        if number > badge or number < badge and not doubtful:
+        if before == ("ann",) and world.holders(phone) == ["ann"] and number > badge:
             raise Badge(f"phone {phone} shows {number}, ann's badge is {badge}: {said}")
 
 
