@@ -24,8 +24,8 @@ struct ErasedName {
         return false
     }
 
-    /// The same for a file that a drainer may send: only if its first line is lost, it does not have the id of each
-    /// user.
+    /// The same for a file in a queue. Its first line or a device's names each user, so the tokens are looked for only
+    /// if the first line is lost.
     func isNamed(inAccepted path: String) throws(SystemError) -> Bool {
         if try Files.contains(text, in: path, as: .string) { return true }
         let start = Array(#"{"n":"#.utf8)

@@ -4,9 +4,9 @@ import Unix
 
 // Each notification of a series has a mark `series/<key>/<scope>/<id>.<from>.<accepted>.json`. The mark is
 // made before the notification is accepted, and removed when the notification is finished and no older one
-// that it concerns is in the spool, or may come back to it. So a drainer that sends an older notification finds the newer ones in the
-// marks, and the devices that have accepted them in the receipts. The names of the marks hold their order, so
-// that thousands of them are compared without being read.
+// that it concerns is in the spool, or may come back to it. So a drainer that sends an older notification
+// finds the newer ones in the marks, and the devices that have accepted them in the receipts. The names of
+// the marks hold their order, so that thousands of them are compared without being read.
 
 extension Spool {
     var seriesFolder: String { "\(folder)/series" }

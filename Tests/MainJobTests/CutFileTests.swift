@@ -241,10 +241,8 @@ import Turnstone
         #expect(try world.report(id)["counts"] == ["accepted": 1003])
     }
 
-    @Test(
-        "a held message that cannot be read is set aside though its user's document cannot be read either"
-    )
-    func heldWithDamagedDocument() throws {
+    /// A message to ann that was held, and counted when its release was first tried.
+    private func triedRelease() throws -> (world: World, id: String) {
         let world = try World()
         try world.give("ann", devices: 1...1)
         try mute(in: world, minutes: 60)
@@ -255,10 +253,22 @@ import Turnstone
         try world.advance(seconds: 3700)
         try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
         try world.run("deliver")
-        // It goes back into the box, and then both files are damaged.
+        return (world, id)
+    }
+
+    /// Lets a release go back into its box.
+    private func putBack(in world: World) throws {
         try mute(in: world, minutes: 60)
         try world.advance(seconds: 2_000)
         try world.run("deliver")
+    }
+
+    @Test(
+        "a held message that cannot be read is set aside though its user's document cannot be read either"
+    )
+    func heldWithDamagedDocument() throws {
+        let (world, id) = try triedRelease()
+        try putBack(in: world)
         try world.state.write(
             "", to: #require(world.spooled().first { $0.contains("/\(id).jsonl") }))
         let document = try #require(
@@ -274,24 +284,10 @@ import Turnstone
         "what a held message added to a badge is taken back if its file is damaged before it arrives",
         arguments: [false, true])
     func heldBadge(isPutBack: Bool) throws {
-        let world = try World()
-        try world.give("ann", devices: 1...1)
-        try mute(in: world, minutes: 60)
-        let id = try world.sent([
-            "users": ["ann"], "title": "Hello", "badge": "+1", "expires_in": 86_400,
-        ])
-        try world.run("deliver")
-        try world.advance(seconds: 3700)
-        try world.simulator.perform(["do": "apns-fault", "status": 503, "count": 1])
-        try world.run("deliver")
+        let (world, id) = try triedRelease()
         let ann = try #require(UserID("ann"))
         #expect(try world.openState().users[ann].read()?.badge == 1)
-        if isPutBack {
-            // It goes back into the box.
-            try mute(in: world, minutes: 60)
-            try world.advance(seconds: 2_000)
-            try world.run("deliver")
-        }
+        if isPutBack { try putBack(in: world) }
         try world.state.write(
             "", to: #require(world.spooled().first { $0.contains("/\(id).jsonl") }))
         try world.advance(seconds: 7_200)
